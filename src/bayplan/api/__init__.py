@@ -1,0 +1,1 @@
+"""What Kubernetes says: its objects, read into frozen structs, and the arithmetic that goes with them."""
