@@ -1,0 +1,1 @@
+"""Parity: bayplan's answers beside kube-scheduler's own, over stored cases and over random ones."""
