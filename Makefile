@@ -29,7 +29,7 @@ $(READY): requirements.lock pyproject.toml
 	  if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
 	done; \
 	if [ -z "$$found" ]; then \
-	  echo "make: no Python of at least 3.11 with venv and pip among: $(PYTHON) $(PYTHONS)." >&2; \
+	  echo "make: no Python of at least 3.11 with venv and pip among: $(strip $(PYTHON) $(PYTHONS))." >&2; \
 	  echo "      Install one (Debian: python3 and python3-venv), or name one: make PYTHON=/path/to/python3" >&2; \
 	  exit 1; \
 	fi; \
