@@ -36,7 +36,8 @@ _VALUE_REFUSAL: Final = (
 )
 _SUBDOMAIN_REFUSAL: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
-    f"and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN_FORM}')"
+    f"and must start and end with an alphanumeric character "
+    f"(e.g. 'example.com', regex used for validation is '{_SUBDOMAIN_FORM}')"
 )
 
 

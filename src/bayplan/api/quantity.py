@@ -20,7 +20,7 @@ EXPONENT_MAX: Final = 200  # past every number that fits into a column, and smal
 
 _FORM: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(|[numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)", re.ASCII)
 _DECIMAL: Final = {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_TENS: Final = tuple(10**power for power in range(4 * EXPONENT_MAX + 1))
+_TENS: Final[tuple[int, ...]] = tuple(10**power for power in range(4 * EXPONENT_MAX + 1))
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 
