@@ -1,0 +1,351 @@
+"""Volumes of pods: claims in every state, the volumes they are bound to or might be, inline disks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tests.parity.case import Manifest
+from tests.parity.topics.draw import Draw
+from tests.parity.topics.inline_disks import in_tree_source, inline_disk
+from tests.parity.topics.quantities import GI, MI, size
+from tests.parity.topics.scoring import shape
+from tests.parity.topics.storage import CSI, DRIVERS, TRACKED, attach, furnish
+from tests.parity.topics.words import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, ZONE, ZONES
+from tests.parity.topics.world import World
+
+PLUGINS = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone")
+BOUND = "pv.kubernetes.io/bind-completed"
+SELECTED = "volume.kubernetes.io/selected-node"
+OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
+LATE_CLASSES = {"late": 4, "local": 5, "tracked": 6, "placed": 3, "nobody": 0.7, "in-tree": 1, "in-tree-ebs": 0.5}
+
+
+@dataclass
+class Shelf:
+    """The claims and volumes of a world; every name is used once."""
+
+    world: World
+    claims: dict[str, list[str]] = field(default_factory=dict)
+    volumes: list[str] = field(default_factory=list)
+    number: int = 0
+
+    @property
+    def draw(self) -> Draw:
+        """The world's luck."""
+        return self.world.draw
+
+    def next_name(self, of: str) -> str:
+        """Return a name that was not used before."""
+        self.number += 1
+        return f"{of}-{self.number}"
+
+
+def decorate(world: World) -> None:
+    """Furnish the cluster with storage, and pods with volumes."""
+    if not world.chance(0.97):
+        return
+    furnish(world)
+    draw, shelf = world.draw, Shelf(world)
+    for pod in world.others_pods:
+        if draw.chance(0.4):
+            _mount(shelf, pod, {_bound: 8, _in_tree: 2, _shared: 3, _late: 1, _gone: 0.2, _missing: 0.2})
+    for _ in range(draw.randint(0, 6)):
+        _available(shelf)
+    stories = STORIES if draw.chance(0.6) else WELL
+    for _ in range(draw.weighted({1: 5, 2: 3, 3: 1})):
+        _mount(shelf, world.pod, stories)
+    if shelf.volumes and world.nodes:
+        for number in range(draw.randint(0, 5)):
+            volume = draw.choice([*shelf.volumes, "unknown"])
+            world.others.append(attach(draw, number, world.some_node(), volume))
+    if draw.chance(0.2):
+        world.args["VolumeBinding"] = _args(world)
+    if not world.plugins and draw.chance(0.2):
+        gone = draw.some(PLUGINS, 3, least=1)
+        world.plugins = {"multiPoint": {"disabled": [{"name": name} for name in gone]}}
+
+
+def _args(world: World) -> Manifest:
+    args: Manifest = {"bindTimeoutSeconds": 30} if world.draw.chance(0.3) else {}
+    if world.gates.get("StorageCapacityScoring", True) and world.draw.chance(0.85):
+        args["shape"] = shape(world.draw)
+    return args
+
+
+# --- pods' volumes ----------------------------------------------------------------------------------------------------
+
+Story = Callable[[Shelf, str], str]
+"""Puts a claim into a namespace, or does not, and returns its name."""
+
+
+def _mount(shelf: Shelf, pod: Manifest, stories: dict[Story, float]) -> None:
+    draw = shelf.draw
+    volumes: list[Manifest] = pod["spec"].setdefault("volumes", [])
+    name = f"volume-{len(volumes)}"
+    form = draw.weighted({"claim": 12, "inline": 2.5, "own": 2, "none": 0.3})
+    if form == "claim":
+        claim = draw.weighted(stories)(shelf, pod["metadata"]["namespace"])
+        volumes.append({"name": name, "persistentVolumeClaim": {"claimName": claim}})
+    elif form == "inline":
+        volumes.append({"name": name} | inline_disk(draw))
+    elif form == "own":
+        volumes.append({"name": name, "ephemeral": {"volumeClaimTemplate": {"spec": _claim_spec(shelf, "late")}}})
+        _own_claim(shelf, pod, f"{pod['metadata']['name']}-{name}", stories)
+    else:
+        volumes.append({"name": name, "emptyDir": {}})
+
+
+def _own_claim(shelf: Shelf, pod: Manifest, name: str, stories: dict[Story, float]) -> None:
+    """Make the claim that Kubernetes makes for a volume of the pod's own; or not yet, or for another pod."""
+    story = shelf.draw.weighted(stories)
+    made = story(shelf, pod["metadata"]["namespace"])
+    claim = next((one for one in shelf.world.others if one["metadata"].get("name") == made), None)
+    if claim is None or claim["kind"] != "PersistentVolumeClaim" or story is _shared:
+        return
+    claim["metadata"]["name"] = name
+    shelf.claims[pod["metadata"]["namespace"]].remove(made)
+    for one in shelf.world.others:
+        reference = one.get("spec", {}).get("claimRef") or {}
+        if one["kind"] == "PersistentVolume" and reference.get("name") == made:
+            reference["name"] = name
+    if shelf.draw.chance(0.88):
+        uid = pod["metadata"]["uid"] if shelf.draw.chance(0.95) else "uid-another"
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": uid, "controller": True}
+        claim["metadata"]["ownerReferences"] = [owner]
+
+
+# --- stories of claims ------------------------------------------------------------------------------------------------
+
+
+def _bound(shelf: Shelf, namespace: str) -> str:
+    """Bind a claim to a CSI volume, which may be tied to a zone or a node."""
+    claim = _claim(shelf, namespace, shelf.draw.choice(["late", "soon", "tracked"]))
+    volume = _volume(shelf, claim["spec"].get("storageClassName", ""), 10 * GI)
+    driver = shelf.draw.choice([CSI, CSI, *DRIVERS])
+    volume["spec"]["csi"] = {"driver": driver, "volumeHandle": shelf.next_name("handle")}
+    return _tie(shelf, claim, volume)
+
+
+def _in_tree(shelf: Shelf, namespace: str) -> str:
+    """Bind a claim to a volume of a driver that Kubernetes once had built in."""
+    claim = _claim(shelf, namespace, "in-tree")
+    volume = _volume(shelf, "in-tree", 10 * GI)
+    volume["spec"] |= in_tree_source(shelf.draw, shelf.next_name("disk"))
+    return _tie(shelf, claim, volume)
+
+
+def _late(shelf: Shelf, namespace: str) -> str:
+    """Leave a claim for the scheduler to bind or to have provisioned."""
+    draw = shelf.draw
+    name = draw.weighted(LATE_CLASSES)
+    claim = _claim(shelf, namespace, name)
+    spec, metadata = claim["spec"], claim["metadata"]
+    if draw.chance(0.12):
+        spec["selector"] = {"matchLabels": {"kind": draw.choice(["fast", "slow"])}}
+    if draw.chance(0.12):
+        metadata.setdefault("annotations", {})[SELECTED] = shelf.world.some_node()
+    if draw.chance(0.05):
+        metadata.setdefault("annotations", {})[OLD_CLASS] = spec.pop("storageClassName")
+    for _ in range(draw.randint(0, 2)):
+        _available(shelf, name, claim if draw.chance(0.15) else None)
+    return str(metadata["name"])
+
+
+def _shared(shelf: Shelf, namespace: str) -> str:
+    """Take a claim that is there already."""
+    known = shelf.claims.get(namespace)
+    return shelf.draw.choice(known) if known else _bound(shelf, namespace)
+
+
+def _missing(shelf: Shelf, namespace: str) -> str:
+    return "absent"
+
+
+def _nameless(shelf: Shelf, namespace: str) -> str:
+    return ""
+
+
+def _gone(shelf: Shelf, namespace: str) -> str:
+    """Bind a claim to a volume that is no longer there."""
+    claim = _claim(shelf, namespace, "late")
+    claim["spec"]["volumeName"] = "gone"
+    claim["metadata"]["annotations"] = {BOUND: "yes"}
+    return str(claim["metadata"]["name"])
+
+
+def _lost(shelf: Shelf, namespace: str) -> str:
+    name = _gone(shelf, namespace)
+    shelf.world.others[-1]["status"]["phase"] = "Lost"
+    return name
+
+
+def _deleted(shelf: Shelf, namespace: str) -> str:
+    claim = _claim(shelf, namespace, "late")
+    claim["metadata"] |= {"deletionTimestamp": "2026-03-01T00:00:00Z", "finalizers": ["kubernetes.io/pvc-protection"]}
+    return str(claim["metadata"]["name"])
+
+
+def _soon(shelf: Shelf, namespace: str) -> str:
+    """Leave a claim that its class should have bound at once, or that has no class, or one that nobody knows."""
+    claim = _claim(shelf, namespace, shelf.draw.choice(["soon", "", "unknown"]))
+    if shelf.draw.chance(0.3):
+        claim["spec"].pop("storageClassName", None)
+    return str(claim["metadata"]["name"])
+
+
+def _half_bound(shelf: Shelf, namespace: str) -> str:
+    """Name a claim's volume without saying that the binding is complete."""
+    name = _bound(shelf, namespace)
+    claim = next(one for one in shelf.world.others if one["metadata"]["name"] == name)
+    claim["metadata"].pop("annotations", None)
+    return name
+
+
+def _modeless(shelf: Shelf, namespace: str) -> str:
+    return str(_claim(shelf, namespace, "modeless")["metadata"]["name"])
+
+
+WELL: dict[Story, float] = {_bound: 6, _in_tree: 2, _late: 9, _shared: 4}
+STORIES: dict[Story, float] = WELL | {
+    _missing: 0.9,
+    _nameless: 0.9,
+    _gone: 1.2,
+    _lost: 0.8,
+    _deleted: 0.8,
+    _soon: 1.2,
+    _half_bound: 0.6,
+    _modeless: 0.9,
+}
+
+
+# --- claims and volumes -----------------------------------------------------------------------------------------------
+
+
+def _claim(shelf: Shelf, namespace: str, class_name: str) -> Manifest:
+    name = shelf.next_name("claim")
+    metadata = {"name": name, "namespace": namespace, "uid": f"uid-{name}"}
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": metadata,
+        "spec": _claim_spec(shelf, class_name),
+        "status": {"phase": "Pending"},
+    }
+    shelf.world.others.append(claim)
+    shelf.claims.setdefault(namespace, []).append(name)
+    return claim
+
+
+def _claim_spec(shelf: Shelf, class_name: str) -> Manifest:
+    draw = shelf.draw
+    spec: Manifest = {
+        "accessModes": draw.weighted({"ReadWriteOnce": 6, "ReadWriteOncePod": 2, "ReadOnlyMany": 1, "many": 1}),
+        "resources": {"requests": {"storage": size(draw, draw.choice([GI, 5 * GI, 10 * GI, 20 * GI]), 0.2)}},
+        "storageClassName": class_name,
+    }
+    many = ["ReadWriteOnce", "ReadWriteMany"]
+    spec["accessModes"] = many if spec["accessModes"] == "many" else [spec["accessModes"]]
+    if draw.chance(0.04):
+        spec["resources"] = {}
+    if draw.chance(0.3):
+        spec["volumeMode"] = draw.weighted({"Filesystem": 6, "Block": 1})
+    if draw.chance(0.06):
+        spec["volumeAttributesClassName"] = draw.choice(["gold", "silver", ""])
+    return spec
+
+
+def _volume(shelf: Shelf, class_name: str, at_least: int) -> Manifest:
+    draw, name = shelf.draw, shelf.next_name("pv")
+    count = draw.choice([at_least, 2 * at_least, 30 * GI, GI])
+    if draw.chance(0.9):  # among equals the choice is random
+        count += shelf.number * MI
+    spec: Manifest = {
+        "capacity": {"storage": size(draw, count, 0.1)},
+        "accessModes": draw.choice(
+            [["ReadWriteOnce"], ["ReadWriteOnce", "ReadWriteOncePod", "ReadWriteMany", "ReadOnlyMany"]]
+        ),
+        "storageClassName": class_name,
+    }
+    if draw.chance(0.3):
+        spec["volumeMode"] = draw.weighted({"Filesystem": 6, "Block": 1})
+    if draw.chance(0.06):
+        spec["volumeAttributesClassName"] = draw.choice(["gold", "silver", ""])
+    metadata: Manifest = {"name": name, "labels": _volume_labels(draw)}
+    if draw.chance(0.55):
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": _reach(shelf)}}
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": spec, "status": {}}
+    shelf.world.others.append(volume)
+    shelf.volumes.append(name)
+    return volume
+
+
+def _volume_labels(draw: Draw) -> dict[str, str]:
+    found = {"kind": draw.choice(["fast", "slow"])} if draw.chance(0.5) else {}
+    if draw.chance(0.22):
+        text = draw.choice([*ZONES, "z0__z1", "z2__ z3", "z0__z1__z2", "z1__", ""])
+        found[draw.choice([ZONE, ZONE, BETA_ZONE])] = text
+    if draw.chance(0.06):
+        found[draw.choice([REGION, BETA_REGION])] = draw.choice(["r0", "r1"])
+    return found
+
+
+def _reach(shelf: Shelf) -> list[Manifest]:
+    """Return the terms of a volume's node affinity: one node, some zones, at times odd ones."""
+    draw = shelf.draw
+    terms: list[Manifest] = []
+    for _ in range(draw.weighted({1: 9, 2: 2, 0: 0.1})):
+        form = draw.weighted({"zone": 6, "node": 4, "odd": 1})
+        if form == "zone":
+            terms.append(
+                {"matchExpressions": [{"key": ZONE, "operator": "In", "values": draw.some(ZONES, 3, least=1)}]}
+            )
+        elif form == "node":
+            names = [shelf.world.some_node() for _ in range(draw.randint(1, 3))]
+            terms.append({"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": names}]})
+        else:
+            terms.append(draw.choice(_odd_terms(shelf.world)))
+    return terms
+
+
+def _odd_terms(world: World) -> list[Manifest]:
+    return [
+        {},
+        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [world.some_node()]}]},
+        {"matchExpressions": [{"key": "pool", "operator": "Exists"}]},
+        {"matchExpressions": [{"key": "cores", "operator": "Gt", "values": ["3"]}]},
+        {"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": ["z0"]}]},
+    ]
+
+
+def _tie(shelf: Shelf, claim: Manifest, volume: Manifest) -> str:
+    """Bind the two, completely, and return the claim's name."""
+    names = claim["metadata"]
+    claim["spec"]["volumeName"] = volume["metadata"]["name"]
+    names.setdefault("annotations", {})[BOUND] = "yes"
+    claim["status"]["phase"] = volume["status"]["phase"] = "Bound"
+    volume["spec"]["claimRef"] = _reference(names)
+    return str(names["name"])
+
+
+def _reference(names: Manifest) -> Manifest:
+    return {"kind": "PersistentVolumeClaim", "apiVersion": "v1"} | {
+        key: names[key] for key in ("namespace", "name", "uid")
+    }
+
+
+def _available(shelf: Shelf, class_name: str | None = None, claim: Manifest | None = None) -> None:
+    """Add a volume that may be bound; with `claim`, one that is kept for it."""
+    draw = shelf.draw
+    volume = _volume(shelf, class_name or draw.choice(["local", "local", "late", "tracked", ""]), 5 * GI)
+    handle = {"driver": draw.choice([CSI, TRACKED]), "volumeHandle": shelf.next_name("handle")}
+    volume["spec"] |= {"local": {"path": "/disk"}} if draw.chance(0.6) else {"csi": handle}
+    volume["status"]["phase"] = draw.weighted({"Available": 12, "Released": 1, "Pending": 1, "": 0.5})
+    if claim is not None:
+        volume["spec"]["claimRef"] = _reference(claim["metadata"])
+        if draw.chance(0.3):
+            volume["spec"]["claimRef"].pop("uid")
+    elif draw.chance(0.08):
+        other = {"namespace": "default", "name": draw.choice(["other", "absent"]), "uid": "uid-other"}
+        volume["spec"]["claimRef"] = _reference(other)
+    if draw.chance(0.04):
+        stamp = {"deletionTimestamp": "2026-03-01T00:00:00Z", "finalizers": ["kubernetes.io/pv-protection"]}
+        volume["metadata"] |= stamp
