@@ -45,7 +45,7 @@ SHARES = {
     "images": 4.0,
     "interpod": 13.0,
     "spread": 14.0,
-    "volumes": 18.0,
+    "volumes": 22.0,
     "misc": 6.0,
     "settings": 5.0,
     "mixed": 8.0,

@@ -37,6 +37,11 @@ def decorate(world: World) -> None:
         world.spec["nodeName"] = world.some_node()
         if draw.chance(0.3):
             world.pod["status"]["nominatedNodeName"] = world.some_node()
+    if (
+        world.chance(0.1) and not world.plugins
+    ):  # its Filter has a say only when its PreFilter did not narrow the search
+        world.plugins = {"preFilter": {"disabled": [{"name": "NodeName"}]}}
+        world.spec["nodeName"] = world.some_node()
     if world.chance(0.12):
         world.spec["schedulingGates"] = [{"name": name} for name in draw.some(["a/b", "wait", "c"], 3)]
     if world.chance(0.4):
@@ -70,9 +75,10 @@ def _features(world: World) -> None:
 def _contradict(world: World) -> None:
     """Name one node and, in an affinity, another: the search is narrowed from two sides."""
     draw = world.draw
-    if draw.chance(0.5):
-        world.spec["nodeName"] = world.some_node()
-    fields = [{"key": "metadata.name", "operator": "In", "values": [world.some_node()]}]
+    name = world.some_node()
+    fields = [{"key": "metadata.name", "operator": "In", "values": [name]}]
+    if draw.chance(0.7):
+        world.spec["nodeName"] = name if draw.chance(0.5) else world.some_node()
     if draw.chance(0.35):
         fields.append({"key": "metadata.name", "operator": "In", "values": [world.some_node()]})
     required = {"nodeSelectorTerms": [{"matchFields": fields}]}

@@ -20,7 +20,7 @@ NODE_BYTES = (0, GI, 2 * GI, 4 * GI, 8_000_000_000, 16 * GI, 32 * GI, 7_777_777_
 def decorate(world: World) -> None:
     """Give nodes and pods resources of all kinds, and the scheduler its ways of scoring them."""
     draw = world.draw
-    kinds = draw.some([*DEVICES, *PAGES, *COUNTED], 3) if world.chance(0.6) else []
+    kinds = draw.some([*DEVICES, *PAGES, *COUNTED], 4) if world.chance(0.6) else []
     for node in world.nodes:
         if world.chance(0.8):
             node["status"]["allocatable"] = _allocatable(draw, kinds)
@@ -75,7 +75,7 @@ def _requests(draw: Draw, kinds: list[str], greed: float) -> Manifest:
     if draw.chance(0.2):
         found["ephemeral-storage"] = size(draw, int(draw.choice([0, GI, 10 * GI, 30 * GI]) * greed), ODD)
     for name in kinds:
-        if draw.chance(0.3):
+        if draw.chance(0.4):
             found[name] = size(draw, int(draw.choice([0, 1, 1, 2, 4]) * greed) * PAGES.get(name, 1), 0.2)
     if draw.chance(0.03):
         found[draw.choice([*UNKNOWN, "pods"])] = "3"

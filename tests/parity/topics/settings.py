@@ -36,6 +36,8 @@ SCORES = (
     "ImageLocality",
 )
 EITHER = tuple(dict.fromkeys([*FILTERS, *SCORES]))
+PREFILTERS_THAT_SCORE = ("VolumeBinding",)
+"""Their PreScore reads what their PreFilter found, so it cannot go alone."""
 ALWAYS = ("PrioritySort", "DefaultBinder")
 REST = ("SchedulingGates", "DynamicResources", "DefaultPreemption")
 SECOND = "second-scheduler"
@@ -51,8 +53,8 @@ def decorate(world: World) -> None:
             (2, _chosen),
             (2, _scored_by),
             (2, _filtered_by),
-            (1, _some_points),
-            (0.5, _ungated),
+            (2, _some_points),
+            (0.8, _ungated),
         ]
         way = draw.choices([way for _, way in ways], weights=[weight for weight, _ in ways])[0]
         world.plugins = way(draw)
@@ -114,9 +116,10 @@ def _filtered_by(draw: Draw) -> Manifest:
 
 def _some_points(draw: Draw) -> Manifest:
     """Return a set where plugins act at some of their points only."""
-    filters, scores = _named(draw.some(FILTERS, 2, least=1)), _named(draw.some(SCORES, 2, least=1))
+    filters = _named([name for name in draw.some(FILTERS, 3, least=1) if name not in PREFILTERS_THAT_SCORE])
+    scores = _named(draw.some(SCORES, 2, least=1))
     found: Manifest = {}
-    if draw.chance(0.6):
+    if filters and draw.chance(0.6):
         found |= {"preFilter": {"disabled": filters}, "filter": {"disabled": filters}}
     if draw.chance(0.6):
         found |= {"preScore": {"disabled": scores}, "score": {"disabled": scores}}

@@ -40,7 +40,7 @@ def _constraint(draw: Draw, pod: Manifest) -> Manifest:
         "topologyKey": draw.weighted(TOPOLOGY_KEYS),
         "whenUnsatisfiable": "DoNotSchedule" if hard else "ScheduleAnyway",
     }
-    selector = label_selector(draw, bad=0.01)
+    selector = label_selector(draw, bad=0.035)
     app = pod["metadata"]["labels"].get("app")
     if app and draw.chance(0.5):
         selector = {"matchLabels": {"app": app}}

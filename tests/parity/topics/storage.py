@@ -68,6 +68,18 @@ def attach(draw: Draw, number: int, node: str, volume: str) -> Manifest:
     }
 
 
+def zone_capacity(draw: Draw, zone: str) -> Manifest:
+    """Return what is left of the tracked class in a zone: enough for most claims."""
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSIStorageCapacity",
+        "metadata": {"name": f"left-in-{zone}", "namespace": "kube-system"},
+        "storageClassName": "tracked",
+        "nodeTopology": {"matchLabels": {ZONE: zone}},
+        "capacity": size(draw, draw.randint(2, 40) * GI, 0.2),
+    }
+
+
 def _class(draw: Draw, name: str) -> Manifest:
     provisioner, mode = CLASSES[name]
     found: Manifest = {

@@ -8,7 +8,7 @@ from tests.parity.topics.draw import Draw
 from tests.parity.topics.inline_disks import in_tree_source, inline_disk
 from tests.parity.topics.quantities import GI, MI, size
 from tests.parity.topics.scoring import shape
-from tests.parity.topics.storage import CSI, DRIVERS, TRACKED, attach, furnish
+from tests.parity.topics.storage import CSI, DRIVERS, TRACKED, attach, furnish, zone_capacity
 from tests.parity.topics.words import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, ZONE, ZONES
 from tests.parity.topics.world import World
 
@@ -45,23 +45,58 @@ def decorate(world: World) -> None:
         return
     furnish(world)
     draw, shelf = world.draw, Shelf(world)
+    stories = STORIES if draw.chance(0.55) else WELL
+    if not world.plugins and draw.chance(0.32):
+        stories = _leave_to_some(world)
+    kinds = DISKS_ONLY if draw.chance(0.12) else KINDS
+    if kinds is KINDS and draw.chance(0.22):
+        stories, kinds = _make_room(shelf), CLAIMS_ONLY
     for pod in world.others_pods:
         if draw.chance(0.4):
-            _mount(shelf, pod, {_bound: 8, _in_tree: 2, _shared: 3, _late: 1, _gone: 0.2, _missing: 0.2})
+            _mount(shelf, pod, WELL if draw.chance(0.97) else STORIES, kinds)
     for _ in range(draw.randint(0, 6)):
         _available(shelf)
-    stories = STORIES if draw.chance(0.6) else WELL
     for _ in range(draw.weighted({1: 5, 2: 3, 3: 1})):
-        _mount(shelf, world.pod, stories)
+        _mount(shelf, world.pod, stories, kinds)
     if shelf.volumes and world.nodes:
         for number in range(draw.randint(0, 5)):
             volume = draw.choice([*shelf.volumes, "unknown"])
             world.others.append(attach(draw, number, world.some_node(), volume))
     if draw.chance(0.2):
         world.args["VolumeBinding"] = _args(world)
-    if not world.plugins and draw.chance(0.2):
-        gone = draw.some(PLUGINS, 3, least=1)
-        world.plugins = {"multiPoint": {"disabled": [{"name": name} for name in gone]}}
+
+
+def _leave_to_some(world: World) -> dict["Story", float]:
+    """Switch volume plugins off, so that the others meet what these would have turned down; return what to bring."""
+    draw = world.draw
+    gone = draw.some(PLUGINS, 3, least=1)
+    stories = STORIES
+    if draw.chance(0.75):
+        judge = draw.weighted({"VolumeZone": 6, "NodeVolumeLimits": 1.5, "VolumeBinding": 3})
+        gone = [name for name in PLUGINS if name != judge]
+        if judge == "VolumeZone":
+            stories = UNBOUND
+        elif judge == "VolumeBinding":
+            stories = {_gone: 3, _missing: 2, _bound: 3, _late: 2}
+        else:
+            stories = {_missing: 3, _nameless: 1, _bound: 3}
+    world.plugins = {"multiPoint": {"disabled": [{"name": name} for name in gone]}}
+    return stories
+
+
+def _make_room(shelf: Shelf) -> dict["Story", float]:
+    """Give every zone capacity and every node a volume, so that nodes differ in how well a claim fits there."""
+    draw, world = shelf.draw, shelf.world
+    for zone in ZONES:
+        if draw.chance(0.85):
+            world.others.append(zone_capacity(draw, zone))
+    for node in world.nodes:
+        if draw.chance(0.8) and HOSTNAME in node["metadata"]["labels"]:
+            _available(shelf, "local")
+            host = {"key": HOSTNAME, "operator": "In", "values": [node["metadata"]["labels"][HOSTNAME]]}
+            terms = [{"matchExpressions": [host]}]
+            world.others[-1]["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    return {_roomy: 9, _bound: 1}
 
 
 def _args(world: World) -> Manifest:
@@ -77,11 +112,16 @@ Story = Callable[[Shelf, str], str]
 """Puts a claim into a namespace, or does not, and returns its name."""
 
 
-def _mount(shelf: Shelf, pod: Manifest, stories: dict[Story, float]) -> None:
+KINDS: dict[str, float] = {"claim": 12, "inline": 2.5, "own": 2, "none": 0.3}
+CLAIMS_ONLY: dict[str, float] = {"claim": 1.0}
+DISKS_ONLY: dict[str, float] = {"inline": 1.0}
+
+
+def _mount(shelf: Shelf, pod: Manifest, stories: dict[Story, float], kinds: dict[str, float]) -> None:
     draw = shelf.draw
     volumes: list[Manifest] = pod["spec"].setdefault("volumes", [])
     name = f"volume-{len(volumes)}"
-    form = draw.weighted({"claim": 12, "inline": 2.5, "own": 2, "none": 0.3})
+    form = draw.weighted(kinds)
     if form == "claim":
         claim = draw.weighted(stories)(shelf, pod["metadata"]["namespace"])
         volumes.append({"name": name, "persistentVolumeClaim": {"claimName": claim}})
@@ -150,6 +190,14 @@ def _late(shelf: Shelf, namespace: str) -> str:
     return str(metadata["name"])
 
 
+def _roomy(shelf: Shelf, namespace: str) -> str:
+    """Leave a small claim where there is room on most nodes."""
+    claim = _claim(shelf, namespace, shelf.draw.choice(["tracked", "tracked", "local"]))
+    claim["spec"] |= {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "3Gi"}}}
+    claim["spec"].pop("volumeMode", None)
+    return str(claim["metadata"]["name"])
+
+
 def _shared(shelf: Shelf, namespace: str) -> str:
     """Take a claim that is there already."""
     known = shelf.claims.get(namespace)
@@ -185,10 +233,14 @@ def _deleted(shelf: Shelf, namespace: str) -> str:
 
 
 def _soon(shelf: Shelf, namespace: str) -> str:
-    """Leave a claim that its class should have bound at once, or that has no class, or one that nobody knows."""
-    claim = _claim(shelf, namespace, shelf.draw.choice(["soon", "", "unknown"]))
-    if shelf.draw.chance(0.3):
-        claim["spec"].pop("storageClassName", None)
+    """Leave a claim that its class should have bound at once, or whose class nobody knows."""
+    return str(_claim(shelf, namespace, shelf.draw.choice(["soon", "unknown"]))["metadata"]["name"])
+
+
+def _classless(shelf: Shelf, namespace: str) -> str:
+    claim = _claim(shelf, namespace, "")
+    if shelf.draw.chance(0.5):
+        claim["spec"].pop("storageClassName")
     return str(claim["metadata"]["name"])
 
 
@@ -204,16 +256,26 @@ def _modeless(shelf: Shelf, namespace: str) -> str:
     return str(_claim(shelf, namespace, "modeless")["metadata"]["name"])
 
 
-WELL: dict[Story, float] = {_bound: 6, _in_tree: 2, _late: 9, _shared: 4}
+WELL: dict[Story, float] = {_bound: 6, _in_tree: 2, _late: 9, _shared: 6}
 STORIES: dict[Story, float] = WELL | {
     _missing: 0.9,
     _nameless: 0.9,
     _gone: 1.2,
-    _lost: 0.8,
-    _deleted: 0.8,
+    _lost: 1.7,
+    _deleted: 1.3,
     _soon: 1.2,
+    _classless: 0.3,
     _half_bound: 0.6,
     _modeless: 0.9,
+}
+UNBOUND: dict[Story, float] = {
+    _missing: 1.5,
+    _nameless: 2,
+    _soon: 5,
+    _classless: 2.5,
+    _modeless: 2.5,
+    _gone: 1,
+    _bound: 2,
 }
 
 
@@ -238,7 +300,7 @@ def _claim(shelf: Shelf, namespace: str, class_name: str) -> Manifest:
 def _claim_spec(shelf: Shelf, class_name: str) -> Manifest:
     draw = shelf.draw
     spec: Manifest = {
-        "accessModes": draw.weighted({"ReadWriteOnce": 6, "ReadWriteOncePod": 2, "ReadOnlyMany": 1, "many": 1}),
+        "accessModes": draw.weighted({"ReadWriteOnce": 6, "ReadWriteOncePod": 3, "ReadOnlyMany": 1, "many": 1}),
         "resources": {"requests": {"storage": size(draw, draw.choice([GI, 5 * GI, 10 * GI, 20 * GI]), 0.2)}},
         "storageClassName": class_name,
     }
