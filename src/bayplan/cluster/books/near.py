@@ -1,0 +1,86 @@
+"""Near: things that some nodes reach, found by a node's labels without looking at all of them.
+
+A thing whose selector asks for one of some values of a label is kept under each of these values, any other among the
+loose ones; within its place it is sorted by size.  A node of a cluster with a local volume on each of 5,000 nodes is
+thus shown its own volumes only.
+Invariant: whatever a node's labels reach is among what they are shown, once, smallest first.
+Not here: whether a node really reaches it (the rule asks).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Mapping
+from heapq import merge
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+Spot = tuple[str, str]                                     # a label key and a value that it must have
+LOOSE: Spot = ("", "")
+
+
+class _Placed(NamedTuple, Generic[T]):
+    spots: tuple[Spot, ...]
+    rank: tuple[int, int]                                  # (size, order of arrival)
+    thing: T
+
+
+class Near(Generic[T]):
+    """Things by name, and by the label values that reach them."""
+
+    def __init__(self) -> None:
+        self._placed: dict[str, _Placed[T]] = {}
+        self._at: dict[Spot, list[tuple[tuple[int, int], str]]] = {}   # sorted by rank
+        self._versions: dict[Spot, int] = {}
+        self._keys: dict[str, int] = {}                                # label key -> spots of that key
+        self._arrivals = 0
+
+    def put(self, name: str, size: int, spots: Iterable[Spot], thing: T) -> None:
+        """Put a thing where it can be found, instead of what had its name."""
+        old = self._placed.get(name)
+        self._arrivals += 1
+        arrival = old.rank[1] if old is not None else self._arrivals
+        self.drop(name)
+        placed = self._placed[name] = _Placed(tuple(dict.fromkeys(spots)) or (LOOSE,), (size, arrival), thing)
+        for spot in placed.spots:
+            there = self._at.get(spot)
+            if there is None:
+                there = self._at[spot] = []
+                self._keys[spot[0]] = self._keys.get(spot[0], 0) + 1
+            insort(there, (placed.rank, name))
+            self._changed(spot)
+
+    def drop(self, name: str) -> None:
+        """Take a thing away."""
+        placed = self._placed.pop(name, None)
+        if placed is None:
+            return
+        for spot in placed.spots:
+            there = self._at[spot]
+            del there[bisect_left(there, (placed.rank, name))]
+            if not there:
+                del self._at[spot]
+                self._keys[spot[0]] -= 1
+                if not self._keys[spot[0]]:
+                    del self._keys[spot[0]]
+            self._changed(spot)
+
+    def _changed(self, spot: Spot) -> None:
+        self._versions[spot] = self._versions.get(spot, 0) + 1
+
+    def of(self, labels: Mapping[str, str], size: int = 0) -> Iterator[tuple[str, T]]:
+        """Give what labels might reach and is at least of a size, the smallest first, with its name."""
+        rows = [there[bisect_left(there, ((size, 0), "")):] for spot in self._spots(labels)
+                if (there := self._at.get(spot)) is not None]
+        for _, name in rows[0] if len(rows) == 1 else merge(*rows):
+            yield name, self._placed[name].thing
+
+    def version(self, labels: Mapping[str, str]) -> tuple[tuple[Spot, int], ...]:
+        """Return what is another whenever something that labels might reach came or went."""
+        return tuple((spot, self._versions.get(spot, 0)) for spot in self._spots(labels))
+
+    def _spots(self, labels: Mapping[str, str]) -> list[Spot]:
+        return [LOOSE, *((key, labels[key]) for key in self._keys if key in labels)]
+
+    def __len__(self) -> int:
+        return len(self._placed)
