@@ -14,6 +14,7 @@ from bayplan.api.objects import (
     AzureFile,
     Cinder,
     GCEPersistentDisk,
+    Int32,
     LabelSelector,
     NodeSelector,
     Object,
@@ -122,7 +123,7 @@ class StorageClass(Object, frozen=True, kw_only=True):
 class VolumeNodeResources(Object, frozen=True, kw_only=True):
     """How many volumes of a driver a node can take; None is no limit."""
 
-    count: int | None = None
+    count: Int32 | None = None
 
 
 class CSINodeDriver(Object, frozen=True, kw_only=True):

@@ -9,13 +9,15 @@ Not here: volumes, claims and classes as objects of their own (`api/claims.py`),
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+from typing import Annotated, Protocol, TypeAlias
 
 import msgspec
 
 Quantity: TypeAlias = str | int | float
 Quantities: TypeAlias = dict[str, Quantity]
 Labels: TypeAlias = dict[str, str]
+Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class Object(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_only=True):
@@ -96,7 +98,7 @@ class Identified(Protocol):
 class PreferredSchedulingTerm(Object, frozen=True, kw_only=True):
     """A node selector term that is wished for, and how much."""
 
-    weight: int = 0
+    weight: Int32 = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
@@ -121,7 +123,7 @@ class PodAffinityTerm(Object, frozen=True, kw_only=True):
 class WeightedPodAffinityTerm(Object, frozen=True, kw_only=True):
     """A pod affinity term that is wished for, and how much."""
 
-    weight: int = 0
+    weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 
@@ -150,11 +152,11 @@ class Affinity(Object, frozen=True, kw_only=True):
 class TopologySpreadConstraint(Object, frozen=True, kw_only=True):
     """How unevenly matching pods may lie over the domains of a topology."""
 
-    max_skew: int = 0
+    max_skew: Int32 = 0
     topology_key: str = ""
     when_unsatisfiable: str = ""
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: Int32 | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: tuple[str, ...] = ()
@@ -190,8 +192,8 @@ class ResourceRequirements(Object, frozen=True, kw_only=True):
 class ContainerPort(Object, frozen=True, kw_only=True):
     """A port of a container, and the node's port it takes (0: none)."""
 
-    container_port: int = 0
-    host_port: int = 0
+    container_port: Int32 = 0
+    host_port: Int32 = 0
     host_ip: str = msgspec.field(name="hostIP", default="")
     protocol: str = ""
 
@@ -281,8 +283,6 @@ class ISCSI(Object, frozen=True, kw_only=True):
     """An iSCSI disk, named in the pod itself."""
 
     iqn: str = ""
-    lun: int = 0
-    target_portal: str = ""
     read_only: bool = False
 
 
@@ -377,7 +377,7 @@ class PodSpec(Object, frozen=True, kw_only=True):
 
     node_name: str = ""
     scheduler_name: str = ""
-    priority: int | None = None
+    priority: Int32 | None = None
     priority_class_name: str = ""
     preemption_policy: str | None = None
     node_selector: Labels | None = None
@@ -469,7 +469,7 @@ class ContainerImage(Object, frozen=True, kw_only=True):
     """An image that a node holds, by all its names."""
 
     names: tuple[str, ...] = ()
-    size_bytes: int = 0
+    size_bytes: Int64 = 0
 
 
 class NodeStatus(Object, frozen=True, kw_only=True):

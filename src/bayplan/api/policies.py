@@ -6,14 +6,14 @@ Not here: applying priorities and runtimes to pods (`api/defaults.py`) and count
 
 from __future__ import annotations
 
-from bayplan.api.objects import Labels, LabelSelector, Object, ObjectMeta, Quantities, Toleration
+from bayplan.api.objects import Int32, Labels, LabelSelector, Object, ObjectMeta, Quantities, Toleration
 
 
 class PriorityClass(Object, frozen=True, kw_only=True):
     """A name for a priority."""
 
     metadata: ObjectMeta = ObjectMeta()
-    value: int = 0
+    value: Int32 = 0
     global_default: bool = False
     preemption_policy: str | None = None
 
@@ -48,7 +48,7 @@ class PodDisruptionBudgetSpec(Object, frozen=True, kw_only=True):
 class PodDisruptionBudgetStatus(Object, frozen=True, kw_only=True):
     """How many more pods may go, and which are on their way out already."""
 
-    disruptions_allowed: int = 0
+    disruptions_allowed: Int32 = 0
     disrupted_pods: dict[str, str] = {}
 
 

@@ -58,8 +58,8 @@ def pod_requests(
 ) -> Nanos:
     """Sum what a pod requests, in nanos.
 
-    `status` also looks at what the pod really has while it is being resized, `pod_level` at requests made for the pod
-    as a whole, `in_place_pod_level` at both together; `missing` is what a container takes of resources it does not name.
+    `status` also looks at what the pod really has while it is being resized, `pod_level` at requests made for the
+    pod as a whole, `in_place_pod_level` at both together; `missing` is what a container takes of what it does not name.
     """
     infeasible = status and _is_resize_infeasible(pod)
     total = _spec_sum(pod, missing)

@@ -6,7 +6,7 @@ Not here: making the pods (`api/expand.py`).
 
 from __future__ import annotations
 
-from bayplan.api.objects import ClaimTemplate, Labels, LabelSelector, Object, ObjectMeta, PodTemplateSpec
+from bayplan.api.objects import ClaimTemplate, Int32, Labels, LabelSelector, Object, ObjectMeta, PodTemplateSpec
 
 
 class ServiceSpec(Object, frozen=True, kw_only=True):
@@ -25,7 +25,7 @@ class Service(Object, frozen=True, kw_only=True):
 class ReplicationControllerSpec(Object, frozen=True, kw_only=True):
     """How many pods of which mould; None replicas is one."""
 
-    replicas: int | None = None
+    replicas: Int32 | None = None
     selector: Labels | None = None
     template: PodTemplateSpec | None = None
 
@@ -40,7 +40,7 @@ class ReplicationController(Object, frozen=True, kw_only=True):
 class ReplicaSetSpec(Object, frozen=True, kw_only=True):
     """How many pods of which mould; None replicas is one."""
 
-    replicas: int | None = None
+    replicas: Int32 | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec = PodTemplateSpec()
 
@@ -62,13 +62,13 @@ class Deployment(Object, frozen=True, kw_only=True):
 class StatefulSetOrdinals(Object, frozen=True, kw_only=True):
     """Where a StatefulSet's numbering begins."""
 
-    start: int = 0
+    start: Int32 = 0
 
 
 class StatefulSetSpec(Object, frozen=True, kw_only=True):
     """How many numbered pods of which mould, and the claims made for each; None replicas is one."""
 
-    replicas: int | None = None
+    replicas: Int32 | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec = PodTemplateSpec()
     volume_claim_templates: tuple[ClaimTemplate, ...] = ()
@@ -99,8 +99,8 @@ class DaemonSet(Object, frozen=True, kw_only=True):
 class JobSpec(Object, frozen=True, kw_only=True):
     """How many pods must succeed, how many may run at once, and their mould."""
 
-    parallelism: int | None = None
-    completions: int | None = None
+    parallelism: Int32 | None = None
+    completions: Int32 | None = None
     completion_mode: str = ""
     suspend: bool = False
     selector: LabelSelector | None = None
@@ -110,7 +110,7 @@ class JobSpec(Object, frozen=True, kw_only=True):
 class JobStatus(Object, frozen=True, kw_only=True):
     """How far a job has come."""
 
-    succeeded: int = 0
+    succeeded: Int32 = 0
     completion_time: str | None = None
 
 
