@@ -1,9 +1,103 @@
 """The seam: a case put to bayplan, its answer in the form of a case's `result`."""
 
-from tests.parity.case import Case, Result
+from collections.abc import Iterable
+
+from bayplan.api.decode import decode_tree
+from bayplan.api.objects import Pod
+from bayplan.cluster.fold import put
+from bayplan.cluster.reading import Reader
+from bayplan.cluster.table import Table
+from bayplan.cluster.view import View
+from bayplan.framework.plugin import Code, Outcome
+from bayplan.framework.profile import DEFAULT_SCHEDULER, Profile
+from bayplan.framework.run import Rules
+from bayplan.framework.verdict import NO_NODES, NOT_TRIED, Evaluation
+from tests.parity.case import Case, Manifest, Result
+from tests.parity.profiles import profile_for
 
 
 def evaluate(case: Case) -> Result:
     """Return what bayplan concludes about the case."""
-    msg = f"{case['id']}: bayplan.framework.run.ask is not there yet; tests/parity/ours.py is where it is to be asked"
-    raise ImportError(msg)
+    pod = decode_tree(case["pod"])
+    assert isinstance(pod, Pod)
+    table = table_of(case["objects"], but=pod)
+    profile = profile_for(case.get("config"), pod.spec.scheduler_name or DEFAULT_SCHEDULER, case.get("featureGates") or {})
+    return answer(table, profile, pod)
+
+
+def table_of(objects: Iterable[Manifest], but: Pod | None = None) -> Table:
+    """Return the table of a case's objects, folded in in their order."""
+    table = Table()
+    things = [decode_tree(tree) for tree in objects]
+    for thing in sorted(things, key=lambda thing: isinstance(thing, Pod)):     # nominations name nodes listed later
+        put(table, thing)
+    return table
+
+
+def answer(table: Table, profile: Profile, pod: Pod) -> Result:
+    """Ask about a pod and put the answer into a result's words."""
+    result: Result = {}
+    held = _pre_enqueue(table, profile, pod)
+    if held is not None:
+        result["preEnqueue"] = held
+    verdict = Rules(table, Reader(table)).ask(pod, profile)
+    evaluation = verdict.evaluation
+    if not table.count:
+        return result | {"fit_error": NO_NODES}
+    result["prefilter"] = _pre_filter(evaluation)
+    result["nodes"] = {name: _node(evaluation, row) for name, row in table.row_of.items()}
+    if evaluation.error is not None:
+        return result | {"scheduler_error": evaluation.error}
+    if evaluation.skipped_score:
+        result["skippedScore"] = list(evaluation.skipped_score)
+    if evaluation.feasible.any():
+        result["best"] = sorted(evaluation.names[row] for row in evaluation.best)
+        _volumes(table, profile, pod, evaluation, result)
+    else:
+        result["fit_error"] = evaluation.message()
+        result["unschedulablePlugins"] = sorted(evaluation.rejectors())
+    choice = [evaluation.names[evaluation.nominated]] if evaluation.nominated is not None else result.get("best")
+    if choice:
+        result["choice"] = choice
+    return result
+
+
+def _pre_enqueue(table: Table, profile: Profile, pod: Pod) -> Result | None:
+    view = View(table)
+    for instance in profile.pre_enqueue:
+        outcome: Outcome | None = instance.plugin.pre_enqueue(pod, view)
+        if outcome is not None:
+            return {"code": outcome.code, "plugin": instance.name, "reasons": list(outcome.texts)}
+    return None
+
+
+def _pre_filter(evaluation: Evaluation) -> Result:
+    found = evaluation.pre_filter
+    result: Result = {"status": found.code}
+    if found.plugin:
+        result["plugin"] = found.plugin
+    if found.texts:
+        result["reasons"] = list(found.texts)
+    if found.names is not None:
+        result["nodeNames"] = sorted(found.names)
+    if found.skipped:
+        result["skipped"] = sorted(found.skipped)
+    return result
+
+
+def _node(evaluation: Evaluation, row: int) -> Result:
+    said = evaluation.answer(row)
+    result: Result = {"fit": said.code is Code.SUCCESS, "code": said.code, "reasons": list(said.texts)}
+    if said.plugin:
+        result["plugin"] = said.plugin
+    if evaluation.turned_down_by[row] == NOT_TRIED and row not in evaluation.single:
+        result["notTried"] = True
+    if evaluation.feasible[row] and evaluation.error is None:
+        result["raw"] = {name: int(scored.raw[row]) for name, scored in evaluation.scored.items()}
+        result["norm"] = {name: int(scored.weighted[row]) for name, scored in evaluation.scored.items()}
+        result["total"] = int(evaluation.totals[row])
+    return result
+
+
+def _volumes(table: Table, profile: Profile, pod: Pod, evaluation: Evaluation, result: Result) -> None:
+    """Say what placing the pod would write about its claims, for each node where that is certain."""

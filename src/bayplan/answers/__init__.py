@@ -1,0 +1,1 @@
+"""Questions put to a scheduler: why, where, what if."""

@@ -1,0 +1,1 @@
+"""What we know: the node table, and what is keyed beside it."""

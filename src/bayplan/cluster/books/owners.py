@@ -1,0 +1,82 @@
+"""Services and the controllers of pods: whose pods a pod would be spread among by default.
+
+Not here: spreading itself (plugins).
+"""
+
+from __future__ import annotations
+
+from bayplan.api.objects import OwnerReference, Pod
+from bayplan.api.selectors import Selector, SelectorError
+from bayplan.api.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
+from bayplan.cluster.books import Book
+
+Owner = ReplicaSet | ReplicationController | StatefulSet
+API_VERSIONS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
+
+
+class Owners:
+    """Services by namespace, and controllers by kind and name."""
+
+    def __init__(self) -> None:
+        self.services: Book[dict[str, Service]] = Book()           # by namespace: name -> service
+        self.controllers: Book[Owner] = Book()                     # "Kind namespace/name"
+
+    @property
+    def version(self) -> int:
+        """Rises whenever a pod's default selector may be another."""
+        return self.services.version + self.controllers.version
+
+    def put_service(self, service: Service) -> None:
+        """Take over a service."""
+        meta = service.metadata
+        self.services.put(meta.namespace, {**(self.services.get(meta.namespace) or {}), meta.name: service})
+
+    def drop_service(self, service: Service) -> None:
+        """Forget a service."""
+        meta = service.metadata
+        rest = {name: other for name, other in (self.services.get(meta.namespace) or {}).items() if name != meta.name}
+        self.services.put(meta.namespace, rest)
+
+    def put_controller(self, owner: Owner) -> None:
+        """Take over a controller."""
+        self.controllers.put(_key(type(owner).__name__, owner.metadata.namespace, owner.metadata.name), owner)
+
+    def drop_controller(self, owner: Owner) -> None:
+        """Forget a controller."""
+        self.controllers.drop(_key(type(owner).__name__, owner.metadata.namespace, owner.metadata.name))
+
+    def default_selector(self, pod: Pod) -> Selector | None:
+        """Return the selector of the pod's services and controller together, or None when they name nothing."""
+        labels, namespace = pod.metadata.labels, pod.metadata.namespace
+        pairs: dict[str, str] = {}
+        for service in (self.services.get(namespace) or {}).values():
+            selector = service.spec.selector
+            if selector is not None and selector.items() <= labels.items():
+                pairs.update(selector)
+        selector_of_owner = None
+        owner = self._controller_of(pod)
+        if isinstance(owner, ReplicationController):
+            pairs.update(owner.spec.selector or {})
+        elif owner is not None:
+            try:
+                selector_of_owner = Selector.of(owner.spec.selector)
+            except SelectorError:                                  # upstream ignores it, too
+                selector_of_owner = None
+        whole = Selector.of_map(pairs)
+        if selector_of_owner is not None:
+            whole = whole.and_also(selector_of_owner)
+        return None if whole.is_empty else whole
+
+    def _controller_of(self, pod: Pod) -> Owner | None:
+        reference = next((owner for owner in pod.metadata.owner_references if owner.controller), None)
+        if reference is None or not _is_known(reference):
+            return None
+        return self.controllers.get(_key(reference.kind, pod.metadata.namespace, reference.name))
+
+
+def _is_known(reference: OwnerReference) -> bool:
+    return API_VERSIONS.get(reference.kind) == reference.api_version
+
+
+def _key(kind: str, namespace: str, name: str) -> str:
+    return f"{kind} {namespace}/{name}"

@@ -1,0 +1,124 @@
+"""Columns: how the node table stores numbers, grows, frees rows and remembers which rows changed.
+
+A column is one fact about all rows; `rows` is how many rows were ever used, freed ones included (`live` tells them
+apart).  Every write goes through the table, which appends the row to a log; whoever remembers answers keeps a position
+in that log and catches up.  Invariant: a column is never longer than `capacity` and never shrinks, so a closure over
+its memory stays right until `epoch` changes.
+Not here: what the numbers mean (schema.py) and who writes them (table.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NewType
+
+import numpy as np
+import numpy.typing as npt
+
+Row = NewType("Row", int)
+Int64s = npt.NDArray[np.int64]
+Int32s = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.intp]
+
+CPU: Final = 0
+MEMORY: Final = 1
+EPHEMERAL: Final = 2
+FIRST_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
+ROWS_AT_FIRST: Final = 64
+
+
+def window(column: npt.NDArray[np.signedinteger[Any]]) -> memoryview[int]:
+    """Return a scalar window onto a column: reading and writing one element costs a third of what NumPy's costs."""
+    return memoryview(column)  # type: ignore[arg-type]  # an ndarray is a buffer; NumPy's stubs say so from 3.12 on
+
+
+class Columns:
+    """The numbers of all rows, with room to grow in both directions: more rows, more named resources."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.epoch = 0                                     # raised whenever memory moves
+        self.resources: dict[str, int] = {name: place for place, name in enumerate(FIRST_RESOURCES)}
+        self._allocate(ROWS_AT_FIRST, len(FIRST_RESOURCES))
+
+    def _allocate(self, capacity: int, resources: int) -> None:
+        self.capacity = capacity
+        self.allocatable = np.zeros((resources, capacity), np.int64)      # (resources, rows)
+        self.requested = np.zeros((resources, capacity), np.int64)        # (resources, rows)
+        self.nonzero = np.zeros((2, capacity), np.int64)                  # (cpu and memory, rows)
+        self.pods = np.zeros(capacity, np.int64)                          # (rows,)
+        self.pods_allowed = np.zeros(capacity, np.int64)                  # (rows,)
+        self.live = np.zeros(capacity, np.bool_)                          # (rows,)
+        self.unschedulable = np.zeros(capacity, np.bool_)                 # (rows,)
+        self.taint_set = np.zeros(capacity, np.int32)                     # (rows,)
+        self.feature_set = np.zeros(capacity, np.int32)                   # (rows,)
+        self.arrival = np.zeros(capacity, np.int64)                       # (rows,)
+        self._map()
+
+    def _map(self) -> None:
+        """Make the scalar windows onto the columns that are written a row at a time."""
+        self.requested_of = [window(column) for column in self.requested]
+        self.nonzero_of = [window(column) for column in self.nonzero]
+        self.pods_of = window(self.pods)
+        self.epoch += 1
+
+    def resource(self, name: str) -> int:
+        """Return a resource's place in the blocks, making one for a name not seen before."""
+        place = self.resources.get(name)
+        if place is None:
+            place = self.resources[name] = len(self.resources)
+            self._grow(self.capacity, place + 1)
+        return place
+
+    def add_row(self) -> Row:
+        """Return a new row at the end."""
+        if self.rows == self.capacity:
+            self._grow(2 * self.capacity, len(self.allocatable))
+        self.rows += 1
+        return Row(self.rows - 1)
+
+    def _grow(self, capacity: int, resources: int) -> None:
+        old = dict(self.__dict__)
+        used = self.rows
+        self._allocate(capacity, resources)
+        for name, column in old.items():
+            if isinstance(column, np.ndarray):
+                mine: npt.NDArray[np.generic] = getattr(self, name)
+                if column.ndim == 1:
+                    mine[:used] = column[:used]
+                else:
+                    mine[:len(column), :used] = column[:, :used]
+
+    def clear(self, row: Row) -> None:
+        """Forget everything about a row."""
+        for block in (self.allocatable, self.requested, self.nonzero):
+            block[:, row] = 0
+        for column in (self.pods, self.pods_allowed, self.live, self.unschedulable, self.taint_set,
+                       self.feature_set, self.arrival):
+            column[row] = 0
+
+
+class RowLog:
+    """Which rows were dirtied, in order; readers keep a position and ask for what came since."""
+
+    def __init__(self, length: int = 1 << 14) -> None:
+        self.length = length
+        self.position = 0                                  # how many entries were ever appended
+        self._ring = np.zeros(length, np.intp)
+        self.append_at = window(self._ring)
+
+    def append(self, row: int) -> None:
+        """Note that a row changed."""
+        self.append_at[self.position % self.length] = row
+        self.position += 1
+
+    def since(self, position: int) -> Rows | None:
+        """Return the rows dirtied since a position, or None when that is too long ago to be known."""
+        lag = self.position - position
+        if lag > self.length:
+            return None
+        start = position % self.length
+        end = start + lag
+        if end <= self.length:
+            return self._ring[start:end]
+        return np.concatenate((self._ring[start:], self._ring[:end - self.length]))

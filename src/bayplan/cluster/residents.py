@@ -1,0 +1,128 @@
+"""What runs: pods on rows, reduced to what they lay on their row.
+
+A running pod's load (requests, ports, carried terms, volumes) and its label set (namespace, labels, "is terminating")
+are interned apart from shapes.  A label set has a sparse row -> count of its pods, so a selector that becomes known is
+asked once per label set and never once per pod.
+Not here: adding them to the columns (table.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bayplan.api.objects import Pod, uid_of
+from bayplan.api.requests import accounted, host_ports
+from bayplan.cluster.catalogues import CarriedTerms
+from bayplan.cluster.claims import Mounts, mounts_of
+from bayplan.cluster.tallies import Match, Tally
+from bayplan.cluster.terms import TermLists
+
+if TYPE_CHECKING:
+    from bayplan.api.objects import Labels
+    from bayplan.cluster.columns import Columns, Row
+
+
+class Load(msgspec.Struct, frozen=True):
+    """What a pod lays on its row."""
+
+    requested: tuple[tuple[int, int], ...]                 # (place of the resource, amount)
+    nonzero: tuple[int, int]                               # cpu milli and memory bytes, with defaults
+    ports: tuple[tuple[str, str, int], ...]
+    carries: tuple[int, ...]                               # numbers of carried terms, repeated as the pod repeats them
+    mounts: Mounts | None                                  # None: no volume that any rule looks at
+
+
+class LabelSet:
+    """One namespace, labels and "is terminating" of pods that run; how many of them are on each row."""
+
+    __slots__ = ("labels", "namespace", "rows", "tallies", "terminating")
+
+    def __init__(self, namespace: str, labels: Labels, *, terminating: bool) -> None:
+        self.namespace = namespace
+        self.labels = labels
+        self.terminating = terminating
+        self.rows: dict[int, int] = {}
+        self.tallies: list[Tally] = []
+
+    def matches(self, match: Match) -> bool:
+        """Say whether its pods are counted by a tally of this condition."""
+        return match.holds(self.namespace, self.labels, terminating=self.terminating)
+
+    def add(self, row: int, change: int) -> None:
+        """Count pods in or out, here and in every tally that counts them."""
+        number = self.rows.get(row, 0) + change
+        if number:
+            self.rows[row] = number
+        else:
+            del self.rows[row]
+        for tally in self.tallies:
+            tally.add(row, change)
+
+
+class Resident:
+    """A pod on a row: bound, or assumed to be."""
+
+    __slots__ = ("is_assumed", "label_set", "load", "pod", "row", "uid")
+
+    def __init__(self, pod: Pod, row: Row, load: Load, label_set: LabelSet, *, is_assumed: bool) -> None:
+        self.pod = pod
+        self.uid = uid_of(pod)
+        self.row = row
+        self.load = load
+        self.label_set = label_set
+        self.is_assumed = is_assumed
+
+
+class Residents:
+    """Interned loads and label sets, and the tallies that count the latter."""
+
+    def __init__(self, columns: Columns, carried: CarriedTerms) -> None:
+        self._columns = columns
+        self._carried = carried
+        self._loads: dict[Load, Load] = {}
+        self._label_sets: dict[tuple[str, tuple[tuple[str, str], ...], bool], LabelSet] = {}
+        self._tallies: dict[Match, Tally] = {}
+
+    def load(self, pod: Pod) -> Load:
+        """Return what a pod lays on its row."""
+        requested, cpu, memory = accounted(pod)
+        lists = TermLists(pod)
+        load = Load(
+            requested=tuple((self._columns.resource(name), amount) for name, amount in requested.items() if amount),
+            nonzero=(cpu, memory), ports=host_ports(pod),
+            carries=tuple(self._carried.number(term) for term in lists.carried()), mounts=mounts_of(pod))
+        return self._loads.setdefault(load, load)
+
+    def label_set(self, pod: Pod) -> LabelSet:
+        """Return the label set that a pod belongs to."""
+        meta = pod.metadata
+        terminating = meta.deletion_timestamp is not None
+        key = (meta.namespace, tuple(sorted(meta.labels.items())), terminating)
+        found = self._label_sets.get(key)
+        if found is None:
+            found = self._label_sets[key] = LabelSet(meta.namespace, meta.labels, terminating=terminating)
+            found.tallies = [tally for match, tally in self._tallies.items() if found.matches(match)]
+        return found
+
+    def tally(self, match: Match) -> Tally:
+        """Return the tally of the pods that meet a condition, counting the label sets the first time."""
+        tally = self._tallies.get(match)
+        if tally is None:
+            tally = self._tallies[match] = Tally()
+            for label_set in self._label_sets.values():
+                if label_set.matches(match):
+                    label_set.tallies.append(tally)
+                    for row, number in label_set.rows.items():
+                        tally.add(row, number)
+        return tally
+
+    def all_tallies(self) -> Iterable[Tally]:
+        """Return every tally of matching pods."""
+        return self._tallies.values()
+
+    def all_label_sets(self) -> Iterable[LabelSet]:
+        """Return every label set known."""
+        return self._label_sets.values()

@@ -1,0 +1,310 @@
+"""The node table: objects folded in, pods placed, assumed, confirmed and forgotten.
+
+It is the one writer of columns, tallies, scopes, catalogues and books.  What it is given are decoded objects, which it
+keeps beside the columns, so that it can be rebuilt from them at any time.
+Invariant: a table to which the same objects were given, in the same order of arrival, has equal columns, tallies,
+scopes, catalogues and books, whatever happened in between (the engine check rebuilds and compares).
+Not here: what rules may see (view.py), undoing (trial.py) and choosing rows (framework).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from bayplan.api import requests
+from bayplan.api.claims import DeviceClass
+from bayplan.api.objects import Namespace, Node, Pod, Taint, uid_of
+from bayplan.api.selectors import RequiredAffinity
+from bayplan.cluster.books import Book
+from bayplan.cluster.books.owners import Owners
+from bayplan.cluster.books.ports import Ports
+from bayplan.cluster.books.volumes import VolumeBooks
+from bayplan.cluster.catalogues import CarriedTerms, Catalogue, Images
+from bayplan.cluster.columns import CPU, MEMORY, Columns, Row, RowLog
+from bayplan.cluster.keys import Key, Keys
+from bayplan.cluster.residents import Resident, Residents
+from bayplan.cluster.rows import tolerated
+from bayplan.cluster.shapes import Shapes, Tolerations
+from bayplan.cluster.tallies import Scope, Tally
+
+FINISHED = frozenset({"Succeeded", "Failed"})
+
+
+class Nomination:
+    """A pod that is to be thought of as on a node where it does not run yet."""
+
+    __slots__ = ("pod", "row", "uid")
+
+    def __init__(self, pod: Pod, row: Row) -> None:
+        self.pod = pod
+        self.uid = uid_of(pod)
+        self.row = row
+
+
+class Table:
+    """A cluster as columns, and what is keyed beside them."""
+
+    def __init__(self) -> None:
+        self.columns = Columns()
+        self.row_log = RowLog()                            # rows whose pod-dependent facts (or node) changed
+        self.node_log = RowLog()                           # rows whose node changed
+        self.keys = Keys()
+        self.taint_sets: Catalogue[tuple[Taint, ...]] = Catalogue(())
+        self.feature_sets: Catalogue[frozenset[str]] = Catalogue(frozenset())
+        self.images = Images()
+        self.carried = CarriedTerms()
+        self.residents = Residents(self.columns, self.carried)
+        self.shapes = Shapes()
+        self.every = Tally()                               # one on each row: how many rows a domain has
+        self.weighted: dict[tuple[tuple[int, int], ...], Tally] = {}
+        self.scopes: dict[tuple[object, ...], Scope] = {}
+        self.namespaces: Book[Namespace] = Book()
+        self.owners = Owners()
+        self.ports = Ports()
+        self.volumes = VolumeBooks()
+        self.device_classes: Book[DeviceClass] = Book()
+        self.nodes: list[Node | None] = []                 # by row
+        self.row_of: dict[str, Row] = {}
+        self.count = 0                                     # nodes now
+        self.nodes_version = 0                             # raised when nodes come or go
+        self.pods: dict[str, Resident] = {}                # by uid
+        self.on_row: list[dict[str, Resident]] = []        # by row: uid -> resident
+        self.strays: dict[str, dict[str, Pod]] = {}        # by name of a node that is not there: uid -> pod
+        self.nominations: dict[str, Nomination] = {}       # by uid
+        self.nominated_on: dict[int, dict[str, Nomination]] = {}
+        self._free: list[Row] = []
+        self._arrivals = 0
+
+    # -- nodes
+
+    def put_node(self, node: Node) -> Row:
+        """Take over a node, new or changed, and the pods that waited for it."""
+        name = node.metadata.name
+        row = self.row_of.get(name)
+        if row is None:
+            row = self._new_row(name)
+        self._write_node(row, node)
+        for pod in self.strays.pop(name, {}).values():
+            self.place(pod, row)
+        return row
+
+    def drop_node(self, name: str) -> None:
+        """Forget a node; its pods wait for it to come back."""
+        row = self.row_of.pop(name, None)
+        if row is None:
+            return
+        left = [resident.pod for resident in self.on_row[row].values()]
+        for resident in list(self.on_row[row].values()):
+            self.remove(resident.uid)
+        if left:
+            self.strays[name] = {uid_of(pod): pod for pod in left}
+        for nomination in list(self.nominated_on.get(row, {}).values()):
+            self.drop_nomination(nomination.uid)
+        node = self.nodes[row]
+        if node is not None:
+            self.images.drop(row, _image_sizes(node))
+        self._lift(row)
+        self.keys.write(row, {})
+        for scope in self.scopes.values():
+            scope.put(row, inside=False)
+        self.every.add(row, -1)
+        self.nodes[row] = None
+        self.columns.clear(row)
+        self._free.append(row)
+        self._log_node(row)
+        self.count -= 1
+        self.nodes_version += 1
+
+    def _new_row(self, name: str) -> Row:
+        row = self._free.pop() if self._free else self.columns.add_row()
+        while len(self.nodes) <= row:
+            self.nodes.append(None)
+            self.on_row.append({})
+        self.row_of[name] = row
+        self.columns.live[row] = True
+        self.columns.arrival[row] = self._arrivals
+        self._arrivals += 1
+        self.every.add(row, 1)
+        self.count += 1
+        self.nodes_version += 1
+        return row
+
+    def _write_node(self, row: Row, node: Node) -> None:
+        old, columns = self.nodes[row], self.columns
+        self.nodes[row] = node
+        allocatable = dict(requests.allocatable(node))
+        for resource in allocatable.keys() - columns.resources.keys() - {"pods"}:
+            columns.resource(resource)
+        columns.allocatable[:, row] = 0
+        columns.pods_allowed[row] = allocatable.pop("pods", 0)
+        for resource, amount in allocatable.items():
+            columns.allocatable[columns.resources[resource], row] = amount
+        columns.unschedulable[row] = node.spec.unschedulable
+        columns.taint_set[row] = self.taint_sets.number(node.spec.taints)
+        columns.feature_set[row] = self.feature_sets.number(frozenset(node.status.declared_features))
+        if old is None or old.status.images != node.status.images:
+            if old is not None:
+                self.images.drop(row, _image_sizes(old))
+            self.images.put(row, int(columns.arrival[row]), _image_sizes(node))
+        if (old is None or old.metadata.labels != node.metadata.labels or old.spec.taints != node.spec.taints):
+            self._move(row, node)
+        self._log_node(row)
+
+    def _move(self, row: Row, node: Node) -> None:
+        """Give a row its place in domains and scopes anew."""
+        self._lift(row)
+        self.keys.write(row, node.metadata.labels)
+        for scope in self.scopes.values():
+            scope.put(row, inside=self._belongs(node, scope))
+        for tally in self.all_tallies():
+            tally.settle(row)
+
+    def _lift(self, row: Row) -> None:
+        for tally in self.all_tallies():
+            tally.lift(row)
+
+    def _belongs(self, node: Node, scope: Scope) -> bool:
+        labels = node.metadata.labels
+        return (all(key.name in labels for key in scope.keys)
+                and (scope.affinity is None or scope.affinity.matches(labels, node.metadata.name))
+                and (scope.tolerations is None or tolerated(scope.tolerations, node.spec.taints)))
+
+    def dirty(self, names: Iterable[str]) -> None:
+        """Note that a book's entry changed that belongs to the rows of these nodes."""
+        for name in names:
+            if name in self.row_of:
+                self._log_node(self.row_of[name])
+
+    def _log_node(self, row: Row) -> None:
+        self.node_log.append(row)
+        self.row_log.append(row)
+
+    # -- pods
+
+    def put_pod(self, pod: Pod) -> Resident | None:
+        """Take over a pod that is bound, new or changed; a finished one is forgotten."""
+        uid = uid_of(pod)
+        name = pod.spec.node_name
+        if pod.status.phase in FINISHED:
+            self.drop_pod(uid)
+            return None
+        known = self.pods.get(uid)
+        row = self.row_of.get(name)
+        if known is not None and row == known.row and self._same_load(known, pod):
+            known.pod = pod
+            known.is_assumed = False
+            return known
+        self.drop_pod(uid)
+        self.drop_nomination(uid)
+        if row is None:
+            self.strays.setdefault(name, {})[uid] = pod
+            return None
+        return self.place(pod, row)
+
+    def _same_load(self, known: Resident, pod: Pod) -> bool:
+        return (known.pod is pod
+                or (known.load is self.residents.load(pod) and known.label_set is self.residents.label_set(pod)))
+
+    def drop_pod(self, uid: str) -> None:
+        """Forget a pod wherever it is."""
+        if uid in self.pods:
+            self.remove(uid)
+        else:
+            for strays in self.strays.values():
+                strays.pop(uid, None)
+
+    def place(self, pod: Pod, row: Row, *, is_assumed: bool = False) -> Resident:
+        """Lay a pod on a row: every column, tally and book takes it in."""
+        resident = Resident(pod, row, self.residents.load(pod), self.residents.label_set(pod), is_assumed=is_assumed)
+        self.seat(resident)
+        return resident
+
+    def seat(self, resident: Resident) -> None:
+        """Lay a resident on its row."""
+        self.pods[resident.uid] = resident
+        self.on_row[resident.row][resident.uid] = resident
+        self._account(resident, 1)
+
+    def remove(self, uid: str) -> Resident:
+        """Take a pod off its row."""
+        resident = self.pods.pop(uid)
+        del self.on_row[resident.row][uid]
+        self._account(resident, -1)
+        return resident
+
+    def _account(self, resident: Resident, sign: int) -> None:
+        row, load, columns = resident.row, resident.load, self.columns
+        for place, amount in load.requested:
+            columns.requested_of[place][row] += sign * amount
+        columns.nonzero_of[CPU][row] += sign * load.nonzero[0]
+        columns.nonzero_of[MEMORY][row] += sign * load.nonzero[1]
+        columns.pods_of[row] += sign
+        resident.label_set.add(row, sign)
+        for number in load.carries:
+            self.carried.tallies[number].add(row, sign)
+        for port in load.ports:
+            self.ports.add(row, port, sign)
+        if load.mounts is not None:
+            self.volumes.mount(resident, sign)
+        self.row_log.append(row)
+
+    # -- nominations
+
+    def nominate(self, pod: Pod, row: Row) -> None:
+        """Think of a waiting pod as on a row when others of no higher priority are judged there."""
+        self.drop_nomination(uid_of(pod))
+        nomination = Nomination(pod, row)
+        self.nominations[nomination.uid] = nomination
+        self.nominated_on.setdefault(row, {})[nomination.uid] = nomination
+
+    def drop_nomination(self, uid: str) -> Nomination | None:
+        """Forget where a waiting pod was nominated."""
+        nomination = self.nominations.pop(uid, None)
+        if nomination is not None:
+            there = self.nominated_on[nomination.row]
+            del there[uid]
+            if not there:
+                del self.nominated_on[nomination.row]
+        return nomination
+
+    # -- what rules ask for the first time
+
+    def key(self, name: str) -> Key:
+        """Return a label key's column."""
+        return self.keys.get(name, self._labels(), self.columns.capacity)
+
+    def _labels(self) -> Iterator[tuple[int, Mapping[str, str]]]:
+        return ((row, node.metadata.labels) for row, node in enumerate(self.nodes) if node is not None)
+
+    def scope(self, affinity: RequiredAffinity | None, tolerations: Tolerations | None, keys: tuple[str, ...]) -> Scope:
+        """Return the set of rows that pass an affinity and tolerations and have all of some keys."""
+        if affinity is not None and not affinity.is_given:
+            affinity = None
+        name = (affinity, tolerations, keys)
+        found = self.scopes.get(name)
+        if found is None:
+            found = self.scopes[name] = Scope(affinity, tolerations, tuple(self.key(key) for key in keys))
+            for row, node in enumerate(self.nodes):
+                if node is not None and self._belongs(node, found):
+                    found.put(row, inside=True)
+        return found
+
+    def sum_of(self, parts: tuple[tuple[Tally, int], ...]) -> Tally:
+        """Return the tally that is the weighted sum of others."""
+        name = tuple((id(tally), weight) for tally, weight in parts)
+        found = self.weighted.get(name)
+        if found is None:
+            found = self.weighted[name] = Tally()
+            found.follow(parts)
+        return found
+
+    def all_tallies(self) -> Iterator[Tally]:
+        """Return every tally there is."""
+        yield self.every
+        yield from self.residents.all_tallies()
+        yield from self.carried.tallies
+        yield from self.weighted.values()
+
+
+def _image_sizes(node: Node) -> dict[str, int]:
+    return {name: image.size_bytes for image in node.status.images for name in image.names}

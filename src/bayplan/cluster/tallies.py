@@ -1,0 +1,194 @@
+"""Tallies and scopes: how many pods match, or carry, on each row and in each domain, kept up to date.
+
+A tally is a sparse row -> number; asked for as a column, it keeps that column up to date too.  Per topology key (and
+scope) it keeps the number of each domain.  A weighted tally follows others and is kept as one number.  A scope is a set
+of rows: those that pass a node affinity and tolerations and have some keys.
+Invariant: a tally's domain numbers are the sums of its rows' numbers over the rows of the domain (within the scope);
+tests/unit/cluster/test_tallies.py recounts them.
+Not here: which pods match (catalogues and table.py) and what a rule makes of the numbers (plugins).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+import numpy as np
+
+from bayplan.api.selectors import RequiredAffinity, Selector
+from bayplan.cluster.columns import Bools, Int64s
+from bayplan.cluster.keys import ABSENT, Key
+
+if TYPE_CHECKING:
+    from bayplan.cluster.shapes import Tolerations
+
+A = TypeVar("A", Int64s, Bools)
+
+DOMAINS_AT_FIRST: Final = 16
+CHANGES_KEPT: Final = 4096
+
+
+class Scope:
+    """A set of rows: those that a node affinity and tolerations let pass and that have all of some keys."""
+
+    def __init__(self, affinity: RequiredAffinity | None, tolerations: Tolerations | None,
+                 keys: tuple[Key, ...]) -> None:
+        self.affinity = affinity
+        self.tolerations = tolerations                     # None where taints do not matter
+        self.keys = keys
+        self.version = 0
+        self.inside: Bools = np.zeros(0, np.bool_)         # (rows,)
+
+    def holds(self, row: int) -> bool:
+        """Say whether a row is inside."""
+        return row < len(self.inside) and bool(self.inside[row])
+
+    def put(self, row: int, *, inside: bool) -> None:
+        """Take a row in or out; the caller has taken the row's numbers out of all domains before."""
+        if row >= len(self.inside):
+            self.inside = _longer(self.inside, row + 1)
+        if bool(self.inside[row]) != inside:
+            self.inside[row] = inside
+            self.version += 1
+
+
+class Domains:
+    """A number for each domain of one key, over the rows of one scope (or over all rows that have the key)."""
+
+    def __init__(self, key: Key, scope: Scope | None) -> None:
+        self.key = key
+        self.scope = scope
+        self.version = 0
+        self.numbers: Int64s = np.zeros(DOMAINS_AT_FIRST, np.int64)    # (domains,)
+
+    def add(self, row: int, change: int) -> None:
+        """Add to the number of the row's domain."""
+        if self.scope is not None and not self.scope.holds(row):
+            return
+        domain_id = self.key.ids[row]
+        if domain_id == ABSENT:
+            return
+        if domain_id >= len(self.numbers):
+            self.numbers = _longer(self.numbers, int(domain_id) + 1)
+        self.numbers[domain_id] += change
+        self.version += 1
+
+    def of_rows(self, rows: int) -> Int64s:
+        """Return for each row the number of its domain, 0 where it has none."""
+        ids = self.key.ids[:rows]
+        if len(self.numbers) < len(self.key.values) + 1:
+            self.numbers = _longer(self.numbers, len(self.key.values) + 1)
+        found = self.numbers[ids]                                      # absent is -1, masked next   (rows,)
+        found[ids == ABSENT] = 0
+        return found
+
+
+class Tally:
+    """A number for each row, and for each domain of the keys and scopes somebody asked about."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.rows: dict[int, int] = {}
+        self.changed: list[int] = []                       # rows changed, in order; `changed_before` were let go
+        self.changed_before = 0
+        self.all = 0                                       # the sum over all rows
+        self._column: Int64s | None = None
+        self._domains: dict[tuple[str, int], Domains] = {}
+        self._followers: list[tuple[Tally, int]] = []      # weighted tallies that this one is part of
+        self.parts: tuple[tuple[Tally, int], ...] = ()     # of a weighted tally: what it follows
+
+    def add(self, row: int, change: int) -> None:
+        """Add to a row's number and to everything derived from it."""
+        rows = self.rows
+        number = rows.get(row, 0) + change
+        if number:
+            rows[row] = number
+        else:
+            rows.pop(row, None)
+        if self._column is not None:
+            if row >= len(self._column):
+                self._column = _longer(self._column, row + 1)
+            self._column[row] = number
+        for domains in self._domains.values():
+            domains.add(row, change)
+        self.all += change
+        self.version += 1
+        self.changed.append(row)
+        if len(self.changed) > CHANGES_KEPT:
+            self.changed_before += len(self.changed)
+            self.changed = []
+        for follower, weight in self._followers:
+            follower.add(row, change * weight)
+
+    def follow(self, parts: Sequence[tuple[Tally, int]]) -> None:
+        """Become the weighted sum of other tallies."""
+        self.parts = tuple(parts)
+        for tally, weight in parts:
+            tally._followers.append((self, weight))        # noqa: SLF001 a tally's own kind
+            for row, number in tally.rows.items():
+                self.add(row, number * weight)
+
+    def column(self, rows: int) -> Int64s:
+        """Return the number of each row."""
+        if self._column is None:
+            self._column = np.zeros(rows, np.int64)
+            if self.rows:
+                self._column[list(self.rows)] = list(self.rows.values())
+        elif len(self._column) < rows:
+            self._column = _longer(self._column, rows)
+        return self._column[:rows]
+
+    def domains(self, key: Key, scope: Scope | None) -> Domains:
+        """Return the numbers by domain of a key within a scope, counted afresh the first time."""
+        found = self._domains.get((key.name, id(scope)))
+        if found is None:
+            found = self._domains[key.name, id(scope)] = Domains(key, scope)
+            for row, number in self.rows.items():
+                found.add(row, number)
+        return found
+
+    def lift(self, row: int) -> None:
+        """Take a row's number out of all domains, because the row's labels or scopes are about to change."""
+        number = self.rows.get(row)
+        if number:
+            for domains in self._domains.values():
+                domains.add(row, -number)
+
+    def settle(self, row: int) -> None:
+        """Put a row's number back into the domains where the row now is."""
+        number = self.rows.get(row)
+        if number:
+            for domains in self._domains.values():
+                domains.add(row, number)
+            self.version += 1
+
+
+def recounted(tally: Tally, key: Key, scope: Scope | None) -> Mapping[str, int]:
+    """Return a tally's numbers by domain value, counted from its rows: the referee of what is kept."""
+    numbers: dict[str, int] = {}
+    for row, number in tally.rows.items():
+        if key.ids[row] != ABSENT and (scope is None or scope.inside[row]):
+            value = key.values[key.ids[row]]
+            numbers[value] = numbers.get(value, 0) + number
+    return numbers
+
+
+class Match(msgspec.Struct, frozen=True):
+    """Which pods a tally counts: those that meet every term; with or without the pods that are terminating."""
+
+    terms: tuple[tuple[frozenset[str] | None, Selector], ...]      # (namespaces, or None for all; labels)
+    terminating: bool = True
+
+    def holds(self, namespace: str, labels: Mapping[str, str], *, terminating: bool) -> bool:
+        """Say whether a pod of this namespace with these labels is counted."""
+        if terminating and not self.terminating:
+            return False
+        return all((namespaces is None or namespace in namespaces) and selector.matches(labels)
+                   for namespaces, selector in self.terms)
+
+
+def _longer(column: A, length: int) -> A:
+    grown = np.zeros(max(2 * len(column), length), column.dtype)
+    grown[:len(column)] = column
+    return grown

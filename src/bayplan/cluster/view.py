@@ -1,0 +1,352 @@
+"""What a rule sees: read-only columns of some rows, tallies, scopes, catalogues and books; what it reads is recorded.
+
+A view of rows answers for all rows of the table, or for some of them, or for one with a delta: pods to be thought of as
+added.  `framework/groups.py` gives the same answers for groups of rows, so a rule must use nothing but these methods.
+Invariant: nothing here writes; every answer that can change is recorded with a way to ask it again.
+Not here: choosing rows and remembering answers (framework).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bayplan.cluster.columns import Bools, Int32s, Int64s, Row, Rows
+from bayplan.cluster.keys import ABSENT, Key
+from bayplan.cluster.rows import NodeQuestion, judged, judged_row
+from bayplan.cluster.tallies import Match, Scope, Tally
+
+if TYPE_CHECKING:
+    from bayplan.api.objects import Namespace, Node, Taint
+    from bayplan.api.selectors import PreferredTerms, RequiredAffinity, Selector
+    from bayplan.cluster.books import Book
+    from bayplan.cluster.books.ports import HostPort
+    from bayplan.cluster.books.volumes import VolumeBooks
+    from bayplan.cluster.catalogues import Carried
+    from bayplan.cluster.residents import Resident
+    from bayplan.cluster.shapes import Tolerations
+    from bayplan.cluster.table import Table
+
+A = TypeVar("A", bound=Hashable)
+V = TypeVar("V")
+N = TypeVar("N", bound=np.generic)
+
+
+class Read(NamedTuple):
+    """Something a rule asked, what it was told, and how to ask again."""
+
+    ask: Callable[[], Hashable]
+    answer: Hashable
+
+    @property
+    def stands(self) -> bool:
+        """Say whether the answer is still the same."""
+        return self.ask() == self.answer
+
+
+class View:
+    """Rows of the table, all of them unless some are named."""
+
+    def __init__(self, table: Table, rows: Rows | None = None) -> None:
+        self.table = table
+        self.reads: list[Read] = []
+        self.rows = np.arange(table.columns.rows) if rows is None else rows
+        self._some = rows                                  # None: all, and columns need no gathering
+        self._used = table.columns.rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def _of(self, column: npt.NDArray[N]) -> npt.NDArray[N]:
+        if self._some is not None:
+            return column[self._some]
+        shown = column[:self._used]
+        shown.flags.writeable = False
+        return shown
+
+    def recorded(self, ask: Callable[[], A]) -> A:
+        """Ask something that may change, and note the answer."""
+        answer = ask()
+        self.reads.append(Read(ask, answer))
+        return answer
+
+    # -- columns of the node itself
+
+    @property
+    def live(self) -> Bools:
+        """Which rows have a node."""
+        return self._of(self.table.columns.live)
+
+    @property
+    def unschedulable(self) -> Bools:
+        """Which nodes are cordoned."""
+        return self._of(self.table.columns.unschedulable)
+
+    @property
+    def taint_set(self) -> Int32s:
+        """The number of each row's taint set."""
+        return self._of(self.table.columns.taint_set)
+
+    @property
+    def taint_sets(self) -> Sequence[tuple[Taint, ...]]:
+        """All taint sets known."""
+        self.recorded(lambda: self.table.taint_sets.version)
+        return self.table.taint_sets.entries
+
+    @property
+    def feature_set(self) -> Int32s:
+        """The number of each row's set of declared features."""
+        return self._of(self.table.columns.feature_set)
+
+    @property
+    def feature_sets(self) -> Sequence[frozenset[str]]:
+        """All sets of declared features known."""
+        self.recorded(lambda: self.table.feature_sets.version)
+        return self.table.feature_sets.entries
+
+    def allocatable(self, resource: str) -> Int64s:
+        """Return what each node has of a resource; 0 where it has none."""
+        place = self._place(resource)                      # first: a name not seen before moves the columns
+        return self._of(self.table.columns.allocatable[place])
+
+    def node(self, row: Row) -> Node:
+        """Return a row's node."""
+        node = self.table.nodes[row]
+        if node is None:
+            message = f"row {row} has no node; ask only about live rows"
+            raise LookupError(message)
+        return node
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each row's node; empty where there is none."""
+        nodes = self.table.nodes
+        return ["" if (node := nodes[row]) is None else node.metadata.name for row in self.rows.tolist()]
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes there are in all."""
+        return self.recorded(lambda: self.table.count)
+
+    def judged(self, affinity: NodeQuestion) -> Bools:
+        """Say of every row whether its node passes a node selector or node terms."""
+        if self._some is not None and len(self._some) <= 8:            # fewer than it pays to gather
+            return np.array([judged_row(affinity, self.table, row) for row in self._some.tolist()], np.bool_)
+        return self._of(judged(affinity, self.table))
+
+    def liked(self, wishes: PreferredTerms) -> Int64s:
+        """Return the sum of the weights of the preferred terms that each row's node meets."""
+        total = np.zeros(len(self), np.int64)
+        for weight, term in wishes.terms:
+            total += np.where(self.judged(term), weight, 0)            # (rows,)
+        return total
+
+    def has_image(self, name: str) -> Bools:
+        """Which rows report an image."""
+        mask = np.zeros(self.table.columns.rows, np.bool_)
+        mask[list(self.recorded(lambda: tuple(self.table.images.rows(name))))] = True
+        return self._of(mask)
+
+    def image(self, name: str) -> tuple[int, int]:
+        """Return an image's size and the number of nodes that report it; (0, 0) when none does."""
+        def ask() -> tuple[int, int]:
+            number = len(self.table.images.rows(name))
+            return (self.table.images.size(name), number) if number else (0, 0)
+        return self.recorded(ask)
+
+    # -- columns of what runs on the row
+
+    def requested(self, resource: str) -> Int64s:
+        """Return what the pods of each row ask for of a resource."""
+        place = self._place(resource)
+        return self._of(self.table.columns.requested[place])
+
+    def nonzero(self, place: int) -> Int64s:
+        """Return what the pods of each row ask for of CPU or MEMORY; with defaults where a container asks nothing."""
+        return self._of(self.table.columns.nonzero[place])
+
+    @property
+    def pods(self) -> Int64s:
+        """How many pods each row has."""
+        return self._of(self.table.columns.pods)
+
+    @property
+    def pods_allowed(self) -> Int64s:
+        """How many pods each row may have."""
+        return self._of(self.table.columns.pods_allowed)
+
+    def port_taken(self, port: HostPort) -> Bools:
+        """On which rows a host port cannot be taken."""
+        mask = np.zeros(self.table.columns.rows, np.bool_)
+        mask[self.table.ports.rows_in_conflict(port)] = True
+        return self._of(mask)
+
+    def residents(self, row: Row) -> Iterable[Resident]:
+        """Return the pods on a row that have volumes a rule looks at."""
+        return self.table.volumes.mounted_on(row)
+
+    def _place(self, resource: str) -> int:
+        return self.table.columns.resource(resource)
+
+    # -- pods by topology
+
+    def tally(self, match: Match) -> Tally:
+        """Return the tally of the pods that meet a condition."""
+        return self.table.residents.tally(match)
+
+    def carried(self, number: int) -> tuple[Carried, Tally]:
+        """Return a term that running pods may carry, and the tally of those that do."""
+        return self.table.carried.entries[number], self.table.carried.tallies[number]
+
+    def all_carried(self) -> Iterator[tuple[Carried, Tally]]:
+        """Return every term that running pods may carry, with its tally."""
+        self.recorded(lambda: self.table.carried.version)
+        return zip(self.table.carried.entries, self.table.carried.tallies, strict=True)
+
+    def anywhere(self, tally: Tally) -> bool:
+        """Say whether any row at all has any of a tally that is never negative."""
+        return self.recorded(lambda: tally.all > 0)
+
+    def sum_of(self, parts: Iterable[tuple[Tally, int]]) -> Tally:
+        """Return the tally that is the weighted sum of others."""
+        parts = tuple(parts)
+        if len(parts) == 1 and parts[0][1] == 1:
+            return parts[0][0]
+        return self.table.sum_of(parts)
+
+    def scope(self, affinity: RequiredAffinity | None, tolerations: Tolerations | None,
+              keys: tuple[str, ...]) -> Scope:
+        """Return the set of rows that pass an affinity and tolerations and have all of some keys."""
+        return self.table.scope(affinity, tolerations, keys)
+
+    def has(self, key: str) -> Bools:
+        """Which rows have a label key."""
+        present: Bools = self._ids(key) != ABSENT
+        return present
+
+    def count(self, tally: Tally, key: str | None = None, scope: Scope | None = None) -> Int64s:
+        """Return the number of each row or, with a key, of its domain there (0 where it has none)."""
+        if key is None:
+            numbers = tally.column(self._used)
+            if scope is not None:
+                numbers = np.where(scope.inside[:self._used], numbers, 0)
+            return numbers if self._some is None else numbers[self._some]
+        numbers = tally.domains(self._key(key), scope).of_rows(self._used)
+        return numbers if self._some is None else numbers[self._some]
+
+    def any(self, tally: Tally, key: str | None = None, scope: Scope | None = None) -> Bools:
+        """Which rows (or their domains) have any."""
+        return self.count(tally, key, scope) > 0
+
+    def total(self, tally: Tally, key: str, scope: Scope | None = None) -> int:
+        """Return the number over all rows that have a key."""
+        return self.recorded(lambda: int(tally.domains(self._key(key), scope).numbers.sum()))
+
+    def none(self, tally: Tally, key: str) -> bool:
+        """Say whether no row that has a key has any of a tally that is never negative."""
+        return self.recorded(lambda: not tally.domains(self._key(key), None).numbers.any())
+
+    def domains(self, key: str, scope: Scope | None = None) -> int:
+        """Return how many domains of a key there are in a scope."""
+        return self.recorded(lambda: int(np.count_nonzero(self.table.every.domains(self._key(key), scope).numbers)))
+
+    def least(self, tally: Tally, key: str, scope: Scope | None = None, besides: Row | None = None) -> int | None:
+        """Return the smallest number of a domain, without that of one row if asked; None where there is no domain."""
+        def ask() -> int | None:
+            column = self._key(key)
+            exists = self.table.every.domains(column, scope).numbers != 0
+            numbers = tally.domains(column, scope).numbers
+            if besides is not None and column.ids[besides] != ABSENT:
+                exists = exists.copy()
+                exists[column.ids[besides]] = False
+            if len(numbers) < len(exists):
+                numbers = np.concatenate((numbers, np.zeros(len(exists) - len(numbers), np.int64)))
+            there = numbers[:len(exists)][exists]
+            return int(there.min()) if len(there) else None
+        return self.recorded(ask)
+
+    def many(self, feasible: Bools) -> int:
+        """Count the nodes among the feasible."""
+        return int(np.count_nonzero(feasible))
+
+    def distinct(self, key: str, feasible: Bools, *, absent: bool) -> int:
+        """Count the domains of a key among the feasible; `absent` says whether "no such label" counts as one."""
+        ids = self._ids(key)[feasible]
+        found = np.unique(ids)
+        return len(found) - (not absent and len(found) > 0 and found[0] == ABSENT)
+
+    def _key(self, name: str) -> Key:
+        return self.table.key(name)
+
+    def _ids(self, key: str) -> Rows:
+        return self._of(self._key(key).ids)
+
+    # -- books
+
+    def looked_up(self, book: Book[V], key: str) -> V | None:
+        """Return a book's entry, and note its version."""
+        self.recorded(lambda: book.version_of(key))
+        return book.get(key)
+
+    def listed(self, book: Book[V]) -> Iterator[V]:
+        """Return all entries of a book, and note its version."""
+        self.recorded(lambda: book.version)
+        return iter(book)
+
+    @property
+    def volumes(self) -> VolumeBooks:
+        """The books of volumes; read them through `looked_up` and `listed`."""
+        return self.table.volumes
+
+    @property
+    def namespaces(self) -> Book[Namespace]:
+        """The book of namespaces; read it through `looked_up` and `listed`."""
+        return self.table.namespaces
+
+    def namespaces_matching(self, selector: Selector) -> frozenset[str]:
+        """Return the names of the namespaces whose labels a selector matches."""
+        def ask() -> frozenset[str]:
+            return frozenset(namespace.metadata.name for namespace in self.table.namespaces
+                             if selector.matches(namespace.metadata.labels))
+        return self.recorded(ask)
+
+
+class RowWith(View):
+    """One row, as if pods were added to it."""
+
+    def __init__(self, table: Table, row: Row, added: Sequence[Resident]) -> None:
+        super().__init__(table, np.array([row], np.intp))
+        self.row = row
+        self.added = added
+
+    def requested(self, resource: str) -> Int64s:
+        """As on the row, with the added pods' requests."""
+        place = self._place(resource)
+        more = sum(amount for resident in self.added for at, amount in resident.load.requested if at == place)
+        return super().requested(resource) + more
+
+    def nonzero(self, place: int) -> Int64s:
+        """As on the row, with the added pods'."""
+        return super().nonzero(place) + sum(resident.load.nonzero[place] for resident in self.added)
+
+    @property
+    def pods(self) -> Int64s:
+        """As on the row, with the added pods."""
+        return super().pods + len(self.added)
+
+    def port_taken(self, port: HostPort) -> Bools:
+        """As on the row, or taken by an added pod."""
+        mine = any(_clash(port, taken) for resident in self.added for taken in resident.load.ports)
+        return super().port_taken(port) | mine
+
+    def residents(self, row: Row) -> Iterable[Resident]:
+        """As on the row, with the added pods that have volumes."""
+        return [*super().residents(row), *(resident for resident in self.added if resident.load.mounts is not None)]
+
+
+def _clash(one: HostPort, other: HostPort) -> bool:
+    anywhere = "0.0.0.0"  # noqa: S104 a host port's wildcard
+    return one[1:] == other[1:] and (one[0] == other[0] or anywhere in {one[0], other[0]})

@@ -1,0 +1,1 @@
+"""When and in what order pods are tried."""

@@ -1,0 +1,170 @@
+"""Verdicts: what one attempt concluded, who ruled out which rows and why, in Kubernetes' own words.
+
+An evaluation is the whole answer, row by row; a verdict is what the asker gets: the chosen row or why there is none.
+What is only sometimes wanted is computed from the evaluation when asked for, before the placement is applied.
+Not here: asking the rules (evaluate.py) and choosing (run.py).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from bayplan.cluster.columns import Bools, Int64s, Row
+from bayplan.framework.plugin import Code, Outcome, Ruling
+from bayplan.framework.profile import Instance
+
+NO_NODES = "no nodes available to schedule pods"
+FITTING, NOT_TRIED = -1, -2
+
+
+class PreFilter(NamedTuple):
+    """What was found before any row was looked at."""
+
+    code: Code = Code.SUCCESS
+    plugin: str = ""
+    texts: tuple[str, ...] = ()
+    names: frozenset[str] | None = None                    # the only nodes to look at
+    narrowed_by: tuple[str, ...] = ()                      # the rules that said so, sorted
+    skipped: frozenset[str] = frozenset()                  # rules whose filter is not asked
+
+
+class Scored(NamedTuple):
+    """One rule's scores: as it gave them, and normalised times weight."""
+
+    raw: Int64s                                            # (rows,)
+    weighted: Int64s                                       # (rows,)
+
+
+class Answer(NamedTuple):
+    """What one row was told: a status, the rule that said so and its texts."""
+
+    code: Code
+    plugin: str = ""
+    texts: tuple[str, ...] = ()
+
+
+class Evaluation:
+    """The whole answer to one question, row by row."""
+
+    def __init__(self, names: list[str], live: Bools) -> None:
+        self.names = names                                 # of the rows' nodes
+        self.live = live
+        self.pre_filter = PreFilter()
+        self.turned_down_by = np.full(len(live), NOT_TRIED, np.int16)      # index into `rulings`, FITTING or NOT_TRIED
+        self.rulings: list[tuple[Instance, Ruling]] = []
+        self.single: dict[int, Answer] = {}                # rows answered apart: nominated pods were counted there
+        self.feasible: Bools = np.zeros(len(live), np.bool_)
+        self.nominated: Row | None = None                  # the pod's own nominated node, where it fits
+        self.scored: dict[str, Scored] = {}
+        self.skipped_score: tuple[str, ...] = ()
+        self.totals: Int64s = np.zeros(len(live), np.int64)
+        self.error: str | None = None                      # the attempt ended with an error of this text
+
+    def answer(self, row: int) -> Answer:
+        """Return what a row was told."""
+        if row in self.single:
+            return self.single[row]
+        which = int(self.turned_down_by[row])
+        if which == FITTING:
+            return Answer(Code.SUCCESS)
+        if which == NOT_TRIED:
+            return self.untried
+        instance, ruling = self.rulings[which]
+        outcome: Outcome = ruling.outcomes[int(ruling.codes[row])]
+        return Answer(outcome.code, instance.name, outcome.texts)
+
+    @property
+    def untried(self) -> Answer:
+        """Return what is said of rows that no filter was asked about."""
+        pre = self.pre_filter
+        if pre.code is not Code.SUCCESS:
+            return Answer(pre.code, pre.plugin, pre.texts)
+        return Answer(Code.UNRESOLVABLE, "", (f"node(s) didn't satisfy plugin(s) [{' '.join(pre.narrowed_by)}]",))
+
+    @property
+    def best(self) -> Int64s:
+        """Return the rows with the highest total among the feasible."""
+        rows = np.flatnonzero(self.feasible)
+        totals = self.totals[rows]
+        best: Int64s = rows[totals == totals.max()] if len(rows) else rows
+        return best
+
+    def reasons(self) -> Mapping[str, int]:
+        """Count, for each reason text, the nodes that gave it."""
+        counts: Counter[str] = Counter()
+        apart = np.zeros(len(self.live), np.bool_)
+        apart[list(self.single)] = True
+        for row in self.single:
+            counts.update(self.answer(row).texts)
+        rest = self.live & ~apart
+        for which, (_, ruling) in enumerate(self.rulings):
+            codes = ruling.codes[rest & (self.turned_down_by == which)]
+            for code, number in enumerate(np.bincount(codes, minlength=1).tolist()):
+                for text in ruling.outcomes[code].texts if number else ():
+                    counts[text] += number
+        untried = int(np.count_nonzero(rest & (self.turned_down_by == NOT_TRIED)))
+        for text in self.untried.texts if untried else ():
+            counts[text] += untried
+        return counts
+
+    def rejectors(self) -> frozenset[str]:
+        """Return the names of the rules that turned nodes down."""
+        names = set(self.pre_filter.narrowed_by)
+        if self.pre_filter.plugin:
+            names.add(self.pre_filter.plugin)
+        apart = np.zeros(len(self.live), np.bool_)
+        apart[list(self.single)] = True
+        for which, (instance, _) in enumerate(self.rulings):
+            if np.any(self.live & ~apart & (self.turned_down_by == which)):
+                names.add(instance.name)
+        return frozenset(names | {answer.plugin for answer in self.single.values() if answer.plugin})
+
+    def message(self) -> str:
+        """Say why nothing fits, as kube-scheduler does, without the part about preemption."""
+        nodes = int(np.count_nonzero(self.live))
+        if not nodes:
+            return NO_NODES
+        if self.pre_filter.code is not Code.SUCCESS:
+            return f"0/{nodes} nodes are available: {', '.join(self.pre_filter.texts)}."
+        lines = sorted(f"{number} {text}" for text, number in self.reasons().items())
+        return f"0/{nodes} nodes are available: {', '.join(lines)}." if lines else f"0/{nodes} nodes are available:"
+
+
+class Verdict:
+    """What one attempt concluded: a row, or why there is none."""
+
+    __slots__ = ("_evaluate", "_evaluation", "row", "score")
+
+    def __init__(self, row: Row | None, score: int | None, evaluate: Callable[[], Evaluation]) -> None:
+        self.row = row
+        self.score = score
+        self._evaluate = evaluate
+        self._evaluation: Evaluation | None = None
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """Return the whole answer, worked out when first asked for: ask before anything changes."""
+        if self._evaluation is None:
+            self._evaluation = self._evaluate()
+        return self._evaluation
+
+    @property
+    def error(self) -> str | None:
+        """Return the text of the error that ended the attempt."""
+        return None if self.row is not None else self.evaluation.error
+
+    @property
+    def message(self) -> str | None:
+        """Return why the pod was not placed, in kube-scheduler's words."""
+        if self.row is not None:
+            return None
+        return self.evaluation.error or self.evaluation.message()
+
+    @property
+    def among(self) -> int:
+        """Return how many nodes were equally good."""
+        return len(self.evaluation.best)

@@ -1,0 +1,242 @@
+"""PodTopologySpread: spread matching pods evenly over the domains of a topology, strictly or as far as possible.
+
+A hard constraint filters; soft ones score.  A pod without constraints gets the defaults, spread among the pods of its
+services and owner.  The rule never sees a node or a domain's id: it asks for numbers by key, within a scope.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from bayplan.api.selectors import NOTHING, RequiredAffinity, Selector
+from bayplan.cluster.columns import Row
+from bayplan.cluster.residents import Resident
+from bayplan.cluster.shapes import SPREAD, Constraint, Spread, Tolerations
+from bayplan.cluster.tallies import Match, Scope, Tally
+from bayplan.cluster.view import View
+from bayplan.framework.plugin import (
+    FITS,
+    KEYS,
+    NO_GATES,
+    SCORE_MAX,
+    SKIP,
+    SUCCESS,
+    Change,
+    Failed,
+    Gates,
+    Mask,
+    Plugin,
+    PodsMoved,
+    Prepared,
+    Ruling,
+    Scores,
+    Skip,
+    unresolvable,
+    unschedulable,
+)
+
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+TEXT = "node(s) didn't match pod topology spread constraints"
+OUTCOMES = (SUCCESS, unresolvable(f"{TEXT} (missing required label)"), unschedulable(TEXT))
+NO_LABEL, TOO_SKEWED = 1, 2
+SYSTEM, LIST = "System", "List"
+HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
+
+
+class DefaultConstraint(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """A constraint for pods that name none."""
+
+    max_skew: int = 0
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    label_selector: dict[str, object] | None = None
+    match_label_keys: tuple[str, ...] = ()
+
+
+class PodTopologySpreadArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Which constraints a pod has that names none."""
+
+    default_constraints: tuple[DefaultConstraint, ...] = ()
+    defaulting_type: str = SYSTEM
+
+    def problems(self) -> list[str]:
+        """List what is wrong, as upstream validates."""
+        problems = []
+        if self.defaulting_type not in {SYSTEM, LIST}:
+            problems.append(f"defaultingType: {self.defaulting_type!r} is not one of {SYSTEM}, {LIST}")
+        if self.defaulting_type == SYSTEM and self.default_constraints:
+            problems.append("defaultConstraints: must be empty when defaultingType is System")
+        seen = set()
+        for place, constraint in enumerate(self.default_constraints):
+            where = f"defaultConstraints[{place}]"
+            if constraint.max_skew <= 0:
+                problems.append(f"{where}.maxSkew: {constraint.max_skew} must be greater than zero")
+            if not constraint.topology_key:
+                problems.append(f"{where}.topologyKey: can not be empty")
+            if constraint.when_unsatisfiable not in {HARD, SOFT}:
+                problems.append(f"{where}.whenUnsatisfiable: {constraint.when_unsatisfiable!r} is not {HARD} or {SOFT}")
+            if constraint.label_selector is not None:
+                problems.append(f"{where}.labelSelector: must not be set, it follows from the pod's services and owner")
+            if (constraint.topology_key, constraint.when_unsatisfiable) in seen:
+                problems.append(f"{where}: {constraint.topology_key}, {constraint.when_unsatisfiable} is there twice")
+            seen.add((constraint.topology_key, constraint.when_unsatisfiable))
+        return problems
+
+
+SYSTEM_DEFAULTS = (DefaultConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SOFT),
+                   DefaultConstraint(max_skew=5, topology_key=ZONE, when_unsatisfiable=SOFT))
+
+
+class Rule(NamedTuple):
+    """One constraint, ready to be asked."""
+
+    key: str
+    skew_max: int
+    domains_min: int
+    itself: int                                            # 1 if the pod would count itself
+    tally: Tally
+    match: Match
+    scope: Scope
+    extra: int = 0                                         # pods thought of as added on the one row of the view
+
+
+class State(NamedTuple):
+    """A pod's constraints; soft ones with what weighs their domains, once that is known."""
+
+    hard: tuple[Rule, ...]
+    soft: tuple[Constraint, ...]
+    part: Spread
+    rules: tuple[Rule, ...] = ()
+    weights: tuple[float, ...] = ()
+    ignored: Mask | None = None
+
+
+class PodTopologySpread(Plugin[Spread, State]):
+    """Count matching pods by domain."""
+
+    reads = SPREAD
+    depends = KEYS
+    wakes = (Change.NODE_ADDED, Change.NODE_LABELS, Change.NODE_TAINTS, Change.NODE_GONE, Change.POD_ADDED,
+             Change.POD_LABELS, Change.POD_GONE, Change.OWN_TOLERATIONS, Change.OWN_LABELS)
+    Arguments = PodTopologySpreadArgs
+
+    def __init__(self, arguments: PodTopologySpreadArgs | None = None, gates: Gates = NO_GATES) -> None:
+        """Choose the defaults once."""
+        super().__init__(arguments, gates)
+        arguments = arguments or PodTopologySpreadArgs()
+        self.is_system = arguments.defaulting_type == SYSTEM
+        self.defaults = SYSTEM_DEFAULTS if self.is_system else arguments.default_constraints
+
+    def prepare(self, part: Spread, view: View) -> Prepared[State] | Failed:
+        """Look up the tallies and scopes of the hard constraints."""
+        if part.error is not None:
+            return Failed(part.error)
+        constraints = self._constraints(part)
+        hard = [constraint for constraint in constraints if constraint.hard]
+        keys = tuple(sorted({constraint.key for constraint in hard}))
+        rules = tuple(self._rule(constraint, part, keys, view) for constraint in hard)
+        soft = tuple(constraint for constraint in constraints if not constraint.hard)
+        return Prepared(State(rules, soft, part), filters=bool(rules))
+
+    def _constraints(self, part: Spread) -> tuple[Constraint, ...]:
+        """Return the pod's own constraints, else the defaults."""
+        if part.own:
+            return part.constraints
+        if part.default is None:
+            return ()
+        return tuple(Constraint(
+            key=default.topology_key, skew_max=default.max_skew, hard=default.when_unsatisfiable == HARD,
+            selector=part.default, counts_itself=part.default_counts_itself,
+            domains_min=1 if default.min_domains is None else default.min_domains,
+            honours_affinity=default.node_affinity_policy in {None, "Honor"},
+            honours_taints=default.node_taints_policy == "Honor") for default in self.defaults)
+
+    def _rule(self, constraint: Constraint, part: Spread, keys: tuple[str, ...], view: View) -> Rule:
+        compares = self.gates.toleration_comparison
+        affinity: RequiredAffinity | None = part.affinity if constraint.honours_affinity else None
+        tolerations = Tolerations(part.tolerations.all, compares=compares) if constraint.honours_taints else None
+        selector: Selector = NOTHING if constraint.selector.is_empty else constraint.selector   # `{}` counts nobody
+        match = Match(((frozenset((part.namespace,)), selector),), terminating=False)
+        return Rule(constraint.key, constraint.skew_max, constraint.domains_min, int(constraint.counts_itself),
+                    view.tally(match), Match(((frozenset((part.namespace,)), constraint.selector),)),
+                    view.scope(affinity, tolerations, keys))
+
+    def filter(self, state: State, view: View) -> Ruling:
+        """Rule out domains that would be too full; the first constraint that fails is named."""
+        codes = np.full(len(view), FITS, np.int16)                     # (rows,)
+        for rule in state.hard:
+            number = view.count(rule.tally, rule.key, rule.scope) + rule.extra
+            skew = number + rule.itself - self._least(rule, view)
+            has, still = view.has(rule.key), codes == FITS
+            codes[still & ~has] = NO_LABEL
+            codes[still & has & (skew > rule.skew_max)] = TOO_SKEWED
+        return Ruling(codes, OUTCOMES)
+
+    def _least(self, rule: Rule, view: View) -> int:
+        """Return the smallest number of a domain, or nought while there are fewer domains than asked for."""
+        if view.domains(rule.key, rule.scope) < rule.domains_min:
+            return 0
+        if rule.extra:
+            row = Row(int(view.rows[0]))
+            here = int(view.count(rule.tally, rule.key, rule.scope)[0]) + rule.extra
+            others = view.least(rule.tally, rule.key, rule.scope, besides=row)
+            return here if others is None else min(here, others)
+        least = view.least(rule.tally, rule.key, rule.scope)
+        return 0 if least is None else least
+
+    def with_pods(self, state: State, view: View, row: Row, pods: PodsMoved) -> State:
+        """Count added and removed pods in the row's domains; here terminating pods and `{}` count, as upstream."""
+        def moved(rule: Rule, residents: Sequence[Resident]) -> int:
+            if not rule.scope.holds(row):
+                return 0
+            return sum(rule.match.holds(pod.label_set.namespace, pod.label_set.labels, terminating=False)
+                       for pod in residents)
+        hard = tuple(rule._replace(extra=moved(rule, pods.added) - moved(rule, pods.removed)) for rule in state.hard)
+        return state._replace(hard=hard)
+
+    def prepare_score(self, state: State, view: View, feasible: Mask) -> State | Skip:
+        """Weigh each soft constraint by how many domains the feasible nodes have."""
+        if not state.soft or not view.many(feasible):
+            return SKIP
+        needs_all = state.part.own or not self.is_system
+        keys = tuple(sorted({constraint.key for constraint in state.soft})) if needs_all else ()
+        rules = tuple(self._rule(constraint, state.part, keys, view) for constraint in state.soft)
+        ignored = np.zeros(len(view), np.bool_)                        # (rows,)
+        for key in keys:
+            ignored |= ~view.has(key)
+        counted = feasible & ~ignored
+        weights = tuple(math.log((view.many(counted) if rule.key == HOSTNAME else
+                                  view.distinct(rule.key, counted, absent=not needs_all)) + 2) for rule in rules)
+        return state._replace(rules=rules, weights=weights, ignored=ignored)
+
+    def score(self, state: State, view: View, feasible: Mask) -> Scores:
+        """Add up the weighted numbers of the node's domains."""
+        total = np.zeros(len(view))                                    # (rows,) float64
+        for rule, weight in zip(state.rules, state.weights, strict=True):
+            number = view.count(rule.tally) if rule.key == HOSTNAME else view.count(rule.tally, rule.key, rule.scope)
+            total += np.where(view.has(rule.key), number * weight + (rule.skew_max - 1), 0.0)
+        scores = np.floor(total + 0.5).astype(np.int64)                # round half away from zero; never negative
+        scores[state.ignored] = 0
+        return scores
+
+    def normalize(self, state: State, view: View, scores: Scores, feasible: Mask) -> Scores:
+        """Give the emptiest domains the most."""
+        ignored = state.ignored
+        counted = scores[feasible & ~ignored] if ignored is not None else scores[feasible]
+        high = int(counted.max(initial=0))
+        if high == 0:
+            result = np.full(len(view), SCORE_MAX, np.int64)
+        else:
+            result = SCORE_MAX * (high + int(counted.min()) - scores) // high
+        if ignored is not None:
+            result[ignored] = 0
+        return result
