@@ -301,8 +301,8 @@ def _number(text: str) -> Tree:
         octal = len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
         size = int(digits, 8) if octal else int(digits, 0)
         return -size if form[1] == "-" else size
-    if _FLOAT.fullmatch(text):
-        number = float(text)
+    if _FLOAT.fullmatch(plain if text[0] != "." else text):
+        number = float(plain)
         return number if math.isfinite(number) else text
     return text
 
