@@ -50,8 +50,8 @@ def _texts(result: Result) -> Iterator[str]:
         for reason in prefilter.get("reasons", ()):
             yield f"prefilter: {prefilter.get('plugin', 'framework')}: {plain(reason)}"
     for node in (result.get("nodes") or {}).values():
-        if node.get("code") == "Error" or (node.get("notTried") and node.get("plugin")):
-            continue
+        if node.get("code") == "Error" or (node.get("notTried") and prefilter.get("status") != "Success"):
+            continue  # an error's text, or PreFilter's, is counted as such
         for reason in node.get("reasons", ()):
             yield f"filter: {node.get('plugin', 'framework')}: {plain(reason)}"
     if result.get("scheduler_error"):
@@ -95,11 +95,12 @@ def _settings(case: Case) -> Iterator[str]:
 
 def _arguments(plugin: str, args: Manifest) -> Iterator[str]:
     for name, value in args.items():
-        yield f"argument: {plugin}.{name}"
         if name == "defaultingType":
             yield f"argument: {plugin}.{name}={value}"
-        if name == "scoringStrategy":
+        elif name == "scoringStrategy":
             yield f"strategy: {value['type']}"
+            yield from (f"argument: {plugin}.{name}.{part}" for part in value if part != "type")
+        elif name == "addedAffinity":
             yield from (f"argument: {plugin}.{name}.{part}" for part in value)
-        if name == "addedAffinity":
-            yield from (f"argument: {plugin}.{name}.{part[:9]}" for part in value)
+        else:
+            yield f"argument: {plugin}.{name}"

@@ -53,8 +53,8 @@ GATES = (
 ARGUMENTS = (
     "InterPodAffinity.hardPodAffinityWeight",
     "InterPodAffinity.ignorePreferredTermsOfExistingPods",
-    "NodeAffinity.addedAffinity.preferred",
-    "NodeAffinity.addedAffinity.requiredD",
+    "NodeAffinity.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution",
+    "NodeAffinity.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution",
     "NodeResourcesBalancedAllocation.resources",
     "NodeResourcesFit.ignoredResourceGroups",
     "NodeResourcesFit.ignoredResources",
@@ -125,6 +125,8 @@ SELECTOR_ERROR = "get constraints from pod: obtaining pod's hard topology spread
 ERRORS = (
     f'running PreFilter plugin "…": {SELECTOR_ERROR}',
     'running PreFilter plugin "…": VolumeBindingMode not set for StorageClass "…"',
+    'running PreScore plugin "…": calculating preScoreState: obtaining pod\'s soft topology spread constraints: …',
+    "running NodeVolumeLimits filter plugin: PersistentVolumeClaim had no name",
     "running NodeVolumeLimits filter plugin: PVC … was not created for pod … (pod is not owner)",
     'running PreScore plugin "…": …',
 )

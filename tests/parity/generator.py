@@ -45,9 +45,9 @@ SHARES = {
     "images": 4.0,
     "interpod": 13.0,
     "spread": 14.0,
-    "volumes": 22.0,
+    "volumes": 28.0,
     "misc": 6.0,
-    "settings": 5.0,
+    "settings": 8.0,
     "mixed": 8.0,
 }
 """How often each family comes up when none is asked for."""

@@ -46,7 +46,7 @@ def decorate(world: World) -> None:
         world.spec["schedulingGates"] = [{"name": name} for name in draw.some(["a/b", "wait", "c"], 3)]
     if world.chance(0.4):
         _features(world)
-    if world.chance(0.2):
+    if world.chance(0.35):
         _contradict(world)
 
 

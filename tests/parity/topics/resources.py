@@ -9,7 +9,12 @@ from tests.parity.topics.world import World
 
 DEVICES = ("example.com/gpu", "vendor.io/fpga", "nic.example.org/vf")
 PAGES = {"hugepages-2Mi": 2 * MI, "hugepages-1Gi": GI}
-COUNTED = ("attachable-volumes-csi-x", "kubernetes.io/something", "sub.kubernetes.io/else")
+COUNTED = (
+    "attachable-volumes-csi-x",
+    "attachable-volumes-aws-ebs",
+    "kubernetes.io/something",
+    "sub.kubernetes.io/else",
+)
 UNKNOWN = ("storage", "gadgets", "requests.example.com/gpu")
 """Names that the scheduler drops: they are no resource of a node's to it."""
 ODD = 0.4

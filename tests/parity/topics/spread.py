@@ -22,7 +22,10 @@ def decorate(world: World) -> None:
     draw = world.draw
     if world.chance(0.72):
         count = draw.weighted({1: 5, 2: 4, 3: 1.5, 4: 0.3})
-        world.spec["topologySpreadConstraints"] = [_constraint(draw, world.pod) for _ in range(count)]
+        constraints = [_constraint(draw, world.pod) for _ in range(count)]
+        if world.chance(0.08):  # one whose selector cannot be read
+            draw.choice(constraints)["labelSelector"] = label_selector(draw, bad=1)
+        world.spec["topologySpreadConstraints"] = constraints
     elif world.chance(0.9):
         _own(world)
     if world.chance(0.3):
@@ -40,7 +43,7 @@ def _constraint(draw: Draw, pod: Manifest) -> Manifest:
         "topologyKey": draw.weighted(TOPOLOGY_KEYS),
         "whenUnsatisfiable": "DoNotSchedule" if hard else "ScheduleAnyway",
     }
-    selector = label_selector(draw, bad=0.035)
+    selector = label_selector(draw)
     app = pod["metadata"]["labels"].get("app")
     if app and draw.chance(0.5):
         selector = {"matchLabels": {"app": app}}

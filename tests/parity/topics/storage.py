@@ -52,8 +52,18 @@ def furnish(world: World) -> None:
     if draw.chance(0.1):
         world.gates["StorageCapacityScoring"] = draw.chance(0.2)
     scores = world.gates.get("StorageCapacityScoring", True)
-    for number in range(draw.randint(0, 7)):
-        world.others.append(_capacity(draw, f"capacity-{number}", scores=scores))
+    for class_name in ("tracked", "late"):
+        for zone in draw.some(ZONES, 4):  # where several have room, kube-scheduler takes any of them
+            reach: Manifest = {"matchLabels": {ZONE: zone}}
+            if draw.chance(0.1):
+                reach = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
+            found = _capacity(draw, f"{class_name}-{zone}", scores=scores)
+            world.others.append(found | {"storageClassName": class_name, "nodeTopology": reach})
+    if draw.chance(0.1):
+        found = _capacity(draw, "further", scores=scores) | {"storageClassName": "tracked"}
+        if draw.chance(0.7):
+            found["nodeTopology"] = draw.choice([{}, {"matchLabels": {HOSTNAME: "n01"}}])
+        world.others.append(found)
 
 
 def attach(draw: Draw, number: int, node: str, volume: str) -> Manifest:
@@ -139,10 +149,7 @@ def _capacity(draw: Draw, name: str, *, scores: bool) -> Manifest:
         "apiVersion": "storage.k8s.io/v1",
         "kind": "CSIStorageCapacity",
         "metadata": {"name": name, "namespace": "kube-system"},
-        "storageClassName": draw.choice(["tracked", "tracked", "tracked", "late"]),
     }
-    if draw.chance(0.93):
-        found["nodeTopology"] = _reach(draw)
     bounded = draw.chance(0.25)
     # A scorer that meets a maximum without a capacity takes kube-scheduler down.
     if draw.chance(0.93) or (bounded and scores):
@@ -150,12 +157,3 @@ def _capacity(draw: Draw, name: str, *, scores: bool) -> Manifest:
     if bounded:
         found["maximumVolumeSize"] = size(draw, draw.choice([GI, 5 * GI, 20 * GI]), 0.2)
     return found
-
-
-def _reach(draw: Draw) -> Manifest:
-    form = draw.weighted({"zone": 8, "host": 1, "all": 1, "zones": 1})
-    if form == "all":
-        return {}
-    if form == "zones":
-        return {"matchExpressions": [{"key": ZONE, "operator": "In", "values": draw.some(ZONES, 3, least=1)}]}
-    return {"matchLabels": {ZONE: draw.choice(ZONES)} if form == "zone" else {HOSTNAME: f"n{draw.randint(0, 9):02d}"}}

@@ -1,42 +1,70 @@
-"""Volumes of pods: claims in every state, the volumes they are bound to or might be, inline disks."""
+"""Volumes of pods: what they mount, and plots that bring each rule about volumes to bear.
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+Not here: claims and what they are bound to (claims.py), classes, drivers and capacities (storage.py).
+"""
+
+from typing import NamedTuple
 
 from tests.parity.case import Manifest
+from tests.parity.topics import claims
+from tests.parity.topics.claims import Shelf, Story, available, claim_spec
 from tests.parity.topics.draw import Draw
-from tests.parity.topics.inline_disks import in_tree_source, inline_disk
-from tests.parity.topics.quantities import GI, MI, size
+from tests.parity.topics.inline_disks import inline_disk
 from tests.parity.topics.scoring import shape
-from tests.parity.topics.storage import CSI, DRIVERS, TRACKED, attach, furnish, zone_capacity
-from tests.parity.topics.words import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, ZONE, ZONES
+from tests.parity.topics.storage import attach, furnish, zone_capacity
+from tests.parity.topics.words import HOSTNAME, ZONES
 from tests.parity.topics.world import World
 
 PLUGINS = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone")
-BOUND = "pv.kubernetes.io/bind-completed"
-SELECTED = "volume.kubernetes.io/selected-node"
-OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
-LATE_CLASSES = {"late": 4, "local": 5, "tracked": 6, "placed": 3, "nobody": 0.7, "in-tree": 1, "in-tree-ebs": 0.5}
+
+Stories = dict[Story, float]
+WELL: Stories = {claims.bound: 6, claims.bound_in_tree: 2, claims.left_for_later: 9, claims.taken_again: 6}
+STORIES: Stories = WELL | {
+    claims.missing: 0.5,
+    claims.volume_gone: 0.6,
+    claims.lost: 0.6,
+    claims.deleted: 0.6,
+    claims.not_bound_at_once: 0.8,
+    claims.half_bound: 0.6,
+    claims.classless: 0.3,
+    claims.modeless: 0.4,
+}
+MIXED_KINDS = {"claim": 12, "inline": 2.5, "own": 2, "none": 0.3}
 
 
-@dataclass
-class Shelf:
-    """The claims and volumes of a world; every name is used once."""
+class Plot(NamedTuple):
+    """What the pod in question brings, and which volume plugin alone is there to judge it; None for all of them."""
 
-    world: World
-    claims: dict[str, list[str]] = field(default_factory=dict)
-    volumes: list[str] = field(default_factory=list)
-    number: int = 0
+    stories: Stories
+    kinds: dict[str, float] = MIXED_KINDS
+    judge: str | None = None
 
-    @property
-    def draw(self) -> Draw:
-        """The world's luck."""
-        return self.world.draw
 
-    def next_name(self, of: str) -> str:
-        """Return a name that was not used before."""
-        self.number += 1
-        return f"{of}-{self.number}"
+PLOTS = {"life": 28, "well": 26, "disks": 15, "room": 17, "doom": 52, "some plugins": 5}
+DOOMS = (
+    Plot({claims.missing: 1}, {"claim": 1}),
+    Plot({claims.nameless: 1}, {"claim": 1}),
+    Plot({claims.volume_gone: 1}, {"claim": 1}),
+    Plot({claims.volume_gone: 1}, {"own": 1}),
+    Plot({claims.lost: 1}, {"claim": 1}),
+    Plot({claims.deleted: 1}, {"claim": 1}),
+    Plot({claims.not_bound_at_once: 1}, {"claim": 1}),
+    Plot({claims.modeless: 1}, {"claim": 1}),
+    Plot({claims.missing: 1}, {"own": 1}),
+    Plot({claims.left_for_later: 1}, {"not own": 1}),
+    Plot({claims.bound: 1}, {"not own": 1}, "NodeVolumeLimits"),
+    Plot({claims.missing: 1}, {"claim": 1}, "NodeVolumeLimits"),
+    Plot({claims.nameless: 1}, {"claim": 1}, "NodeVolumeLimits"),
+    Plot({claims.missing: 1}, {"claim": 1}, "VolumeBinding"),
+    Plot({claims.volume_gone: 2, claims.bound: 1}, {"claim": 1}, "VolumeBinding"),
+    Plot({claims.missing: 1}, {"claim": 1}, "VolumeZone"),
+    Plot({claims.nameless: 1}, {"claim": 1}, "VolumeZone"),
+    Plot({claims.not_bound_at_once: 1}, {"claim": 1}, "VolumeZone"),
+    Plot({claims.not_bound_at_once: 1}, {"claim": 1}, "VolumeZone"),
+    Plot({claims.classless: 1}, {"claim": 1}, "VolumeZone"),
+    Plot({claims.modeless: 1}, {"claim": 1}, "VolumeZone"),
+)
+"""One thing wrong each, or half of the time: what a plugin says comes up however early another would object."""
 
 
 def decorate(world: World) -> None:
@@ -45,19 +73,16 @@ def decorate(world: World) -> None:
         return
     furnish(world)
     draw, shelf = world.draw, Shelf(world)
-    stories = STORIES if draw.chance(0.55) else WELL
-    if not world.plugins and draw.chance(0.32):
-        stories = _leave_to_some(world)
-    kinds = DISKS_ONLY if draw.chance(0.12) else KINDS
-    if kinds is KINDS and draw.chance(0.22):
-        stories, kinds = _make_room(shelf), CLAIMS_ONLY
+    name = draw.weighted(PLOTS)
+    plot = _plot(shelf, name)
     for pod in world.others_pods:
         if draw.chance(0.4):
-            _mount(shelf, pod, WELL if draw.chance(0.97) else STORIES, kinds)
+            stories = WELL if draw.chance(0.98) else STORIES
+            _mount(shelf, pod, stories, plot.kinds if name == "disks" else MIXED_KINDS)
     for _ in range(draw.randint(0, 6)):
-        _available(shelf)
-    for _ in range(draw.weighted({1: 5, 2: 3, 3: 1})):
-        _mount(shelf, world.pod, stories, kinds)
+        available(shelf)
+    for _ in range(1 if name == "doom" else draw.weighted({1: 5, 2: 3, 3: 1})):
+        _mount(shelf, world.pod, plot.stories, plot.kinds)
     if shelf.volumes and world.nodes:
         for number in range(draw.randint(0, 5)):
             volume = draw.choice([*shelf.volumes, "unknown"])
@@ -66,37 +91,41 @@ def decorate(world: World) -> None:
         world.args["VolumeBinding"] = _args(world)
 
 
-def _leave_to_some(world: World) -> dict["Story", float]:
-    """Switch volume plugins off, so that the others meet what these would have turned down; return what to bring."""
-    draw = world.draw
-    gone = draw.some(PLUGINS, 3, least=1)
-    stories = STORIES
-    if draw.chance(0.75):
-        judge = draw.weighted({"VolumeZone": 6, "NodeVolumeLimits": 1.5, "VolumeBinding": 3})
-        gone = [name for name in PLUGINS if name != judge]
-        if judge == "VolumeZone":
-            stories = UNBOUND
-        elif judge == "VolumeBinding":
-            stories = {_gone: 3, _missing: 2, _bound: 3, _late: 2}
-        else:
-            stories = {_missing: 3, _nameless: 1, _bound: 3}
-    world.plugins = {"multiPoint": {"disabled": [{"name": name} for name in gone]}}
-    return stories
+def _plot(shelf: Shelf, name: str) -> Plot:
+    """Return what the pod brings, having prepared the cluster for it."""
+    draw, world = shelf.draw, shelf.world
+    if name == "well":
+        return Plot(WELL)
+    if name == "disks":
+        return Plot(WELL, {"inline": 1})
+    if name == "room":
+        _make_room(shelf)
+        return Plot({claims.small: 9, claims.bound: 1}, {"claim": 1})
+    if name == "doom":
+        plot = draw.choice(DOOMS)
+        if plot.judge is not None:
+            _switch_off(world, [one for one in PLUGINS if one != plot.judge])
+        return plot
+    if name == "some plugins":
+        _switch_off(world, draw.some(PLUGINS, 3, least=1))
+    return Plot(STORIES)
 
 
-def _make_room(shelf: Shelf) -> dict["Story", float]:
+def _switch_off(world: World, names: list[str]) -> None:
+    world.plugins = {"multiPoint": {"disabled": [{"name": name} for name in names]}}
+
+
+def _make_room(shelf: Shelf) -> None:
     """Give every zone capacity and every node a volume, so that nodes differ in how well a claim fits there."""
     draw, world = shelf.draw, shelf.world
-    for zone in ZONES:
-        if draw.chance(0.85):
-            world.others.append(zone_capacity(draw, zone))
+    world.others = [one for one in world.others if one["kind"] != "CSIStorageCapacity"]
+    world.others += [zone_capacity(draw, zone) for zone in ZONES if draw.chance(0.85)]
     for node in world.nodes:
         if draw.chance(0.8) and HOSTNAME in node["metadata"]["labels"]:
-            _available(shelf, "local")
+            available(shelf, "local")
             host = {"key": HOSTNAME, "operator": "In", "values": [node["metadata"]["labels"][HOSTNAME]]}
             terms = [{"matchExpressions": [host]}]
             world.others[-1]["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
-    return {_roomy: 9, _bound: 1}
 
 
 def _args(world: World) -> Manifest:
@@ -106,308 +135,50 @@ def _args(world: World) -> Manifest:
     return args
 
 
-# --- pods' volumes ----------------------------------------------------------------------------------------------------
-
-Story = Callable[[Shelf, str], str]
-"""Puts a claim into a namespace, or does not, and returns its name."""
-
-
-KINDS: dict[str, float] = {"claim": 12, "inline": 2.5, "own": 2, "none": 0.3}
-CLAIMS_ONLY: dict[str, float] = {"claim": 1.0}
-DISKS_ONLY: dict[str, float] = {"inline": 1.0}
-
-
-def _mount(shelf: Shelf, pod: Manifest, stories: dict[Story, float], kinds: dict[str, float]) -> None:
+def _mount(shelf: Shelf, pod: Manifest, stories: Stories, kinds: dict[str, float]) -> None:
     draw = shelf.draw
     volumes: list[Manifest] = pod["spec"].setdefault("volumes", [])
     name = f"volume-{len(volumes)}"
-    form = draw.weighted(kinds)
-    if form == "claim":
+    kind = draw.weighted(kinds)
+    if kind == "claim":
         claim = draw.weighted(stories)(shelf, pod["metadata"]["namespace"])
         volumes.append({"name": name, "persistentVolumeClaim": {"claimName": claim}})
-    elif form == "inline":
+    elif kind == "inline":
         volumes.append({"name": name} | inline_disk(draw))
-    elif form == "own":
-        volumes.append({"name": name, "ephemeral": {"volumeClaimTemplate": {"spec": _claim_spec(shelf, "late")}}})
-        _own_claim(shelf, pod, f"{pod['metadata']['name']}-{name}", stories)
-    else:
+    elif kind == "none":
         volumes.append({"name": name, "emptyDir": {}})
+    else:
+        volumes.append({"name": name, "ephemeral": {"volumeClaimTemplate": {"spec": claim_spec(shelf, "late")}}})
+        story, claim = draw.weighted(stories), f"{pod['metadata']['name']}-{name}"
+        _own_claim(shelf, pod, claim, claims.bound if story is claims.taken_again else story)
+        if kind == "not own":
+            _disown(draw, shelf, claim)
 
 
-def _own_claim(shelf: Shelf, pod: Manifest, name: str, stories: dict[Story, float]) -> None:
-    """Make the claim that Kubernetes makes for a volume of the pod's own; or not yet, or for another pod."""
-    story = shelf.draw.weighted(stories)
-    made = story(shelf, pod["metadata"]["namespace"])
-    claim = next((one for one in shelf.world.others if one["metadata"].get("name") == made), None)
-    if claim is None or claim["kind"] != "PersistentVolumeClaim" or story is _shared:
+def _own_claim(shelf: Shelf, pod: Manifest, name: str, story: Story) -> None:
+    """Make the claim that Kubernetes makes for a volume of the pod's own, unless the story has none."""
+    namespace = pod["metadata"]["namespace"]
+    made = story(shelf, namespace)
+    if made not in shelf.claims.get(namespace, ()):
         return
-    claim["metadata"]["name"] = name
-    shelf.claims[pod["metadata"]["namespace"]].remove(made)
+    shelf.claims[namespace].remove(made)
     for one in shelf.world.others:
         reference = one.get("spec", {}).get("claimRef") or {}
         if one["kind"] == "PersistentVolume" and reference.get("name") == made:
             reference["name"] = name
-    if shelf.draw.chance(0.88):
-        uid = pod["metadata"]["uid"] if shelf.draw.chance(0.95) else "uid-another"
-        owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": uid, "controller": True}
-        claim["metadata"]["ownerReferences"] = [owner]
+        if one["kind"] == "PersistentVolumeClaim" and one["metadata"]["name"] == made:
+            owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+            one["metadata"] |= {"name": name, "ownerReferences": [owner | {"controller": True}]}
 
 
-# --- stories of claims ------------------------------------------------------------------------------------------------
-
-
-def _bound(shelf: Shelf, namespace: str) -> str:
-    """Bind a claim to a CSI volume, which may be tied to a zone or a node."""
-    claim = _claim(shelf, namespace, shelf.draw.choice(["late", "soon", "tracked"]))
-    volume = _volume(shelf, claim["spec"].get("storageClassName", ""), 10 * GI)
-    driver = shelf.draw.choice([CSI, CSI, *DRIVERS])
-    volume["spec"]["csi"] = {"driver": driver, "volumeHandle": shelf.next_name("handle")}
-    return _tie(shelf, claim, volume)
-
-
-def _in_tree(shelf: Shelf, namespace: str) -> str:
-    """Bind a claim to a volume of a driver that Kubernetes once had built in."""
-    claim = _claim(shelf, namespace, "in-tree")
-    volume = _volume(shelf, "in-tree", 10 * GI)
-    volume["spec"] |= in_tree_source(shelf.draw, shelf.next_name("disk"))
-    return _tie(shelf, claim, volume)
-
-
-def _late(shelf: Shelf, namespace: str) -> str:
-    """Leave a claim for the scheduler to bind or to have provisioned."""
-    draw = shelf.draw
-    name = draw.weighted(LATE_CLASSES)
-    claim = _claim(shelf, namespace, name)
-    spec, metadata = claim["spec"], claim["metadata"]
-    if draw.chance(0.12):
-        spec["selector"] = {"matchLabels": {"kind": draw.choice(["fast", "slow"])}}
-    if draw.chance(0.12):
-        metadata.setdefault("annotations", {})[SELECTED] = shelf.world.some_node()
-    if draw.chance(0.05):
-        metadata.setdefault("annotations", {})[OLD_CLASS] = spec.pop("storageClassName")
-    for _ in range(draw.randint(0, 2)):
-        _available(shelf, name, claim if draw.chance(0.15) else None)
-    return str(metadata["name"])
-
-
-def _roomy(shelf: Shelf, namespace: str) -> str:
-    """Leave a small claim where there is room on most nodes."""
-    claim = _claim(shelf, namespace, shelf.draw.choice(["tracked", "tracked", "local"]))
-    claim["spec"] |= {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "3Gi"}}}
-    claim["spec"].pop("volumeMode", None)
-    return str(claim["metadata"]["name"])
-
-
-def _shared(shelf: Shelf, namespace: str) -> str:
-    """Take a claim that is there already."""
-    known = shelf.claims.get(namespace)
-    return shelf.draw.choice(known) if known else _bound(shelf, namespace)
-
-
-def _missing(shelf: Shelf, namespace: str) -> str:
-    return "absent"
-
-
-def _nameless(shelf: Shelf, namespace: str) -> str:
-    return ""
-
-
-def _gone(shelf: Shelf, namespace: str) -> str:
-    """Bind a claim to a volume that is no longer there."""
-    claim = _claim(shelf, namespace, "late")
-    claim["spec"]["volumeName"] = "gone"
-    claim["metadata"]["annotations"] = {BOUND: "yes"}
-    return str(claim["metadata"]["name"])
-
-
-def _lost(shelf: Shelf, namespace: str) -> str:
-    name = _gone(shelf, namespace)
-    shelf.world.others[-1]["status"]["phase"] = "Lost"
-    return name
-
-
-def _deleted(shelf: Shelf, namespace: str) -> str:
-    claim = _claim(shelf, namespace, "late")
-    claim["metadata"] |= {"deletionTimestamp": "2026-03-01T00:00:00Z", "finalizers": ["kubernetes.io/pvc-protection"]}
-    return str(claim["metadata"]["name"])
-
-
-def _soon(shelf: Shelf, namespace: str) -> str:
-    """Leave a claim that its class should have bound at once, or whose class nobody knows."""
-    return str(_claim(shelf, namespace, shelf.draw.choice(["soon", "unknown"]))["metadata"]["name"])
-
-
-def _classless(shelf: Shelf, namespace: str) -> str:
-    claim = _claim(shelf, namespace, "")
-    if shelf.draw.chance(0.5):
-        claim["spec"].pop("storageClassName")
-    return str(claim["metadata"]["name"])
-
-
-def _half_bound(shelf: Shelf, namespace: str) -> str:
-    """Name a claim's volume without saying that the binding is complete."""
-    name = _bound(shelf, namespace)
-    claim = next(one for one in shelf.world.others if one["metadata"]["name"] == name)
-    claim["metadata"].pop("annotations", None)
-    return name
-
-
-def _modeless(shelf: Shelf, namespace: str) -> str:
-    return str(_claim(shelf, namespace, "modeless")["metadata"]["name"])
-
-
-WELL: dict[Story, float] = {_bound: 6, _in_tree: 2, _late: 9, _shared: 6}
-STORIES: dict[Story, float] = WELL | {
-    _missing: 0.9,
-    _nameless: 0.9,
-    _gone: 1.2,
-    _lost: 1.7,
-    _deleted: 1.3,
-    _soon: 1.2,
-    _classless: 0.3,
-    _half_bound: 0.6,
-    _modeless: 0.9,
-}
-UNBOUND: dict[Story, float] = {
-    _missing: 1.5,
-    _nameless: 2,
-    _soon: 5,
-    _classless: 2.5,
-    _modeless: 2.5,
-    _gone: 1,
-    _bound: 2,
-}
-
-
-# --- claims and volumes -----------------------------------------------------------------------------------------------
-
-
-def _claim(shelf: Shelf, namespace: str, class_name: str) -> Manifest:
-    name = shelf.next_name("claim")
-    metadata = {"name": name, "namespace": namespace, "uid": f"uid-{name}"}
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": metadata,
-        "spec": _claim_spec(shelf, class_name),
-        "status": {"phase": "Pending"},
-    }
-    shelf.world.others.append(claim)
-    shelf.claims.setdefault(namespace, []).append(name)
-    return claim
-
-
-def _claim_spec(shelf: Shelf, class_name: str) -> Manifest:
-    draw = shelf.draw
-    spec: Manifest = {
-        "accessModes": draw.weighted({"ReadWriteOnce": 6, "ReadWriteOncePod": 3, "ReadOnlyMany": 1, "many": 1}),
-        "resources": {"requests": {"storage": size(draw, draw.choice([GI, 5 * GI, 10 * GI, 20 * GI]), 0.2)}},
-        "storageClassName": class_name,
-    }
-    many = ["ReadWriteOnce", "ReadWriteMany"]
-    spec["accessModes"] = many if spec["accessModes"] == "many" else [spec["accessModes"]]
-    if draw.chance(0.04):
-        spec["resources"] = {}
-    if draw.chance(0.3):
-        spec["volumeMode"] = draw.weighted({"Filesystem": 6, "Block": 1})
-    if draw.chance(0.06):
-        spec["volumeAttributesClassName"] = draw.choice(["gold", "silver", ""])
-    return spec
-
-
-def _volume(shelf: Shelf, class_name: str, at_least: int) -> Manifest:
-    draw, name = shelf.draw, shelf.next_name("pv")
-    count = draw.choice([at_least, 2 * at_least, 30 * GI, GI])
-    if draw.chance(0.9):  # among equals the choice is random
-        count += shelf.number * MI
-    spec: Manifest = {
-        "capacity": {"storage": size(draw, count, 0.1)},
-        "accessModes": draw.choice(
-            [["ReadWriteOnce"], ["ReadWriteOnce", "ReadWriteOncePod", "ReadWriteMany", "ReadOnlyMany"]]
-        ),
-        "storageClassName": class_name,
-    }
-    if draw.chance(0.3):
-        spec["volumeMode"] = draw.weighted({"Filesystem": 6, "Block": 1})
-    if draw.chance(0.06):
-        spec["volumeAttributesClassName"] = draw.choice(["gold", "silver", ""])
-    metadata: Manifest = {"name": name, "labels": _volume_labels(draw)}
-    if draw.chance(0.55):
-        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": _reach(shelf)}}
-    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": spec, "status": {}}
-    shelf.world.others.append(volume)
-    shelf.volumes.append(name)
-    return volume
-
-
-def _volume_labels(draw: Draw) -> dict[str, str]:
-    found = {"kind": draw.choice(["fast", "slow"])} if draw.chance(0.5) else {}
-    if draw.chance(0.22):
-        text = draw.choice([*ZONES, "z0__z1", "z2__ z3", "z0__z1__z2", "z1__", ""])
-        found[draw.choice([ZONE, ZONE, BETA_ZONE])] = text
-    if draw.chance(0.06):
-        found[draw.choice([REGION, BETA_REGION])] = draw.choice(["r0", "r1"])
-    return found
-
-
-def _reach(shelf: Shelf) -> list[Manifest]:
-    """Return the terms of a volume's node affinity: one node, some zones, at times odd ones."""
-    draw = shelf.draw
-    terms: list[Manifest] = []
-    for _ in range(draw.weighted({1: 9, 2: 2, 0: 0.1})):
-        form = draw.weighted({"zone": 6, "node": 4, "odd": 1})
-        if form == "zone":
-            terms.append(
-                {"matchExpressions": [{"key": ZONE, "operator": "In", "values": draw.some(ZONES, 3, least=1)}]}
-            )
-        elif form == "node":
-            names = [shelf.world.some_node() for _ in range(draw.randint(1, 3))]
-            terms.append({"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": names}]})
-        else:
-            terms.append(draw.choice(_odd_terms(shelf.world)))
-    return terms
-
-
-def _odd_terms(world: World) -> list[Manifest]:
-    return [
-        {},
-        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [world.some_node()]}]},
-        {"matchExpressions": [{"key": "pool", "operator": "Exists"}]},
-        {"matchExpressions": [{"key": "cores", "operator": "Gt", "values": ["3"]}]},
-        {"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": ["z0"]}]},
-    ]
-
-
-def _tie(shelf: Shelf, claim: Manifest, volume: Manifest) -> str:
-    """Bind the two, completely, and return the claim's name."""
-    names = claim["metadata"]
-    claim["spec"]["volumeName"] = volume["metadata"]["name"]
-    names.setdefault("annotations", {})[BOUND] = "yes"
-    claim["status"]["phase"] = volume["status"]["phase"] = "Bound"
-    volume["spec"]["claimRef"] = _reference(names)
-    return str(names["name"])
-
-
-def _reference(names: Manifest) -> Manifest:
-    return {"kind": "PersistentVolumeClaim", "apiVersion": "v1"} | {
-        key: names[key] for key in ("namespace", "name", "uid")
-    }
-
-
-def _available(shelf: Shelf, class_name: str | None = None, claim: Manifest | None = None) -> None:
-    """Add a volume that may be bound; with `claim`, one that is kept for it."""
-    draw = shelf.draw
-    volume = _volume(shelf, class_name or draw.choice(["local", "local", "late", "tracked", ""]), 5 * GI)
-    handle = {"driver": draw.choice([CSI, TRACKED]), "volumeHandle": shelf.next_name("handle")}
-    volume["spec"] |= {"local": {"path": "/disk"}} if draw.chance(0.6) else {"csi": handle}
-    volume["status"]["phase"] = draw.weighted({"Available": 12, "Released": 1, "Pending": 1, "": 0.5})
-    if claim is not None:
-        volume["spec"]["claimRef"] = _reference(claim["metadata"])
-        if draw.chance(0.3):
-            volume["spec"]["claimRef"].pop("uid")
-    elif draw.chance(0.08):
-        other = {"namespace": "default", "name": draw.choice(["other", "absent"]), "uid": "uid-other"}
-        volume["spec"]["claimRef"] = _reference(other)
-    if draw.chance(0.04):
-        stamp = {"deletionTimestamp": "2026-03-01T00:00:00Z", "finalizers": ["kubernetes.io/pv-protection"]}
-        volume["metadata"] |= stamp
+def _disown(draw: Draw, shelf: Shelf, name: str) -> None:
+    """Have the claim belong to another pod, to nobody, or to the pod without being controlled by it."""
+    for one in shelf.world.others:
+        if one["metadata"]["name"] == name:
+            metadata = one["metadata"]
+            form = draw.choice(["nobody", "another", "no controller"])
+            if form == "nobody":
+                del metadata["ownerReferences"]
+            else:
+                other: Manifest = {"uid": "uid-another"} if form == "another" else {"controller": False}
+                metadata["ownerReferences"] = [metadata["ownerReferences"][0] | other]
