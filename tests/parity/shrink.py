@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tests.parity.case import Case, Manifest
 
-KEPT = {"apiVersion", "kind", "name", "namespace", "id", "family", "uid"}
+KEPT = {"apiVersion", "kind", "metadata", "name", "namespace", "spec", "id", "family", "uid"}
 QUESTIONS_MOST = 3_000
 
 

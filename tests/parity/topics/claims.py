@@ -100,6 +100,18 @@ def taken_again(shelf: Shelf, namespace: str) -> str:
     return shelf.draw.choice(known) if known else bound(shelf, namespace)
 
 
+def in_use(shelf: Shelf, namespace: str) -> str:
+    """Bind a claim that one pod alone may use, and have a pod use it."""
+    name = bound(shelf, namespace)
+    claim = next(one for one in shelf.world.others if one["metadata"]["name"] == name)
+    claim["spec"]["accessModes"] = ["ReadWriteOncePod"]
+    users = [pod for pod in shelf.world.running if pod["metadata"]["namespace"] == namespace]
+    if users:
+        volumes = shelf.draw.choice(users)["spec"].setdefault("volumes", [])
+        volumes.append({"name": "alone", "persistentVolumeClaim": {"claimName": name}})
+    return name
+
+
 def missing(shelf: Shelf, namespace: str) -> str:
     """Name a claim that is not there."""
     return "absent"

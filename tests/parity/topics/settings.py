@@ -53,7 +53,7 @@ def decorate(world: World) -> None:
             (2, _chosen),
             (2, _scored_by),
             (2, _filtered_by),
-            (2, _some_points),
+            (3, _some_points),
             (0.8, _ungated),
         ]
         way = draw.choices([way for _, way in ways], weights=[weight for weight, _ in ways])[0]

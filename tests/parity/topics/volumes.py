@@ -40,12 +40,13 @@ class Plot(NamedTuple):
     judge: str | None = None
 
 
-PLOTS = {"life": 28, "well": 26, "disks": 15, "room": 17, "doom": 52, "some plugins": 5}
+PLOTS = {"life": 28, "well": 26, "disks": 15, "room": 17, "doom": 60, "some plugins": 5}
 DOOMS = (
     Plot({claims.missing: 1}, {"claim": 1}),
     Plot({claims.nameless: 1}, {"claim": 1}),
     Plot({claims.volume_gone: 1}, {"claim": 1}),
     Plot({claims.volume_gone: 1}, {"own": 1}),
+    Plot({claims.in_use: 1}, {"claim": 1}),
     Plot({claims.lost: 1}, {"claim": 1}),
     Plot({claims.deleted: 1}, {"claim": 1}),
     Plot({claims.not_bound_at_once: 1}, {"claim": 1}),
