@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Final, TypeGuard
 
 import msgspec
 
 from bayplan.framework.places import ARGUMENTS, PLACES, POINTS
-from bayplan.framework.plugin import Plugin
+from bayplan.framework.plugin import AnyPlugin, Plugin
 
 GROUP: Final = "bayplan.plugins"
 _SPELLED: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -41,10 +41,10 @@ class PluginNotLoaded(Exception):
 class Registry:
     """Names and the classes they stand for."""
 
-    def __init__(self, classes: Iterable[type[Plugin]] = ()) -> None:
+    def __init__(self, classes: Iterable[type[AnyPlugin]] = ()) -> None:
         self._spelled: dict[str, str] = {}  # name -> module:Class, not imported yet
         self._where: dict[str, str] = {}
-        self._classes: dict[str, type[Plugin]] = {}
+        self._classes: dict[str, type[AnyPlugin]] = {}
         self._by_hand: list[str] = []
         for plugin in classes:
             self.add(plugin)
@@ -69,7 +69,7 @@ class Registry:
         self._spelled[name] = value
         self._where[name] = where
 
-    def add(self, plugin: type[Plugin], where: str = "") -> str:
+    def add(self, plugin: type[AnyPlugin], where: str = "") -> str:
         """Take a class in under its own name, and return that."""
         name, where = plugin.name, where or f"{plugin.__module__}:{plugin.__qualname__}"
         _examine(name, plugin, where)
@@ -116,7 +116,7 @@ class Registry:
         """Say whether a configuration may use a name."""
         return name in self._spelled or name in self._classes or name in PLACES
 
-    def rule(self, name: str) -> type[Plugin] | None:
+    def rule(self, name: str) -> type[AnyPlugin] | None:
         """Return a name's class, importing it if need be; None for a place without a rule."""
         if name not in self._classes:
             if name not in self._spelled:
@@ -141,7 +141,7 @@ class Registry:
         """Return the weight that a rule given by hand asks for."""
         return int(getattr(self.rule(name), "weight", 1) or 1)
 
-    def _imported(self, name: str, value: str, where: str) -> type[Plugin]:
+    def _imported(self, name: str, value: str, where: str) -> type[AnyPlugin]:
         module_name, _, attribute = value.partition(":")
         module = _guarded(name, where, lambda: importlib.import_module(module_name))
         found: object = module
@@ -153,11 +153,11 @@ class Registry:
         return found
 
 
-def _is_rule(found: object) -> bool:
+def _is_rule(found: object) -> TypeGuard[type[AnyPlugin]]:
     return isinstance(found, type) and issubclass(found, Plugin) and found is not Plugin
 
 
-def _examine(name: str, plugin: type[Plugin], where: str) -> None:
+def _examine(name: str, plugin: type[AnyPlugin], where: str) -> None:
     """Refuse a class that does not keep the contract's declarations."""
     unknown = sorted(set(plugin.points) - set(POINTS))
     if unknown:
