@@ -30,6 +30,7 @@ SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 CLASS_BETA: Final = "volume.beta.kubernetes.io/storage-class"
 ONE_POD: Final = "ReadWriteOncePod"
 FILESYSTEM: Final = "Filesystem"
+WAIT_FOR_CONSUMER: Final = "WaitForFirstConsumer"
 
 
 class Disk(msgspec.Struct, frozen=True, gc=False):
@@ -167,8 +168,12 @@ def volumes_of(pod: Pod, books: VolumeBooks) -> Volumes | None:
     places: dict[str, int] = {}
     for place, volume in enumerate(pod.spec.volumes):
         if _has_claim(volume):
-            first = places.setdefault(claim_name(pod, place), place)
-            found.append(_claim_of(pod, place, first, books, names_it=bool(disks)))
+            places.setdefault(claim_name(pod, place), place)
+    names_all = bool(disks) or any(books.mounted.is_used(f"{pod.metadata.namespace}/{name}") for name in places)
+    for place, volume in enumerate(pod.spec.volumes):
+        if _has_claim(volume):
+            first = places[claim_name(pod, place)]
+            found.append(_claim_of(pod, place, first, books, names_it=names_all))
         elif (inline := inline_of(volume)) is not None:
             found.append(inline)
     return Volumes(tuple(found), disks) if found or disks else None
@@ -228,7 +233,7 @@ def _claim_of(pod: Pod, place: int, first: int, books: VolumeBooks, *, names_it:
     refused = _refusal(claim) or foreign
     one_pod = ONE_POD in claim.spec.access_modes
     wish = None if claim.spec.volume_name else _wish_of(claim, books.kept_for(claim))
-    matters = (refused or foreign or (names_it and one_pod) or books.is_named(key)
+    matters = (refused or foreign or (names_it and one_pod) or books.mounted.is_named(key)
                or (wish is not None and wish.selector_error))
     volume = claim.spec.volume_name
     return Claim(

@@ -9,7 +9,7 @@ Not here: what rules may see (view.py), undoing (trial.py) and choosing rows (fr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from bayplan.api import requests
 from bayplan.api.claims import DeviceClass
@@ -18,7 +18,7 @@ from bayplan.api.selectors import RequiredAffinity
 from bayplan.cluster.books import Book
 from bayplan.cluster.books.owners import Owners
 from bayplan.cluster.books.ports import Ports
-from bayplan.cluster.books.volumes import VolumeBooks
+from bayplan.cluster.books.volumes import Touched, VolumeBooks
 from bayplan.cluster.catalogues import CarriedTerms, Catalogue, Images
 from bayplan.cluster.columns import CPU, MEMORY, Columns, Row, RowLog
 from bayplan.cluster.keys import Key, Keys
@@ -169,11 +169,10 @@ class Table:
                 and (scope.affinity is None or scope.affinity.matches(labels, node.metadata.name))
                 and (scope.tolerations is None or tolerated(scope.tolerations, node.spec.taints)))
 
-    def dirty(self, names: Iterable[str]) -> None:
-        """Note that a book's entry changed that belongs to the rows of these nodes."""
-        for name in names:
-            if name in self.row_of:
-                self._log_node(self.row_of[name])
+    def dirty(self, touched: Touched) -> None:
+        """Note that a book's entry changed that is part of what some rows are."""
+        for row in {*touched.rows, *(self.row_of[name] for name in touched.nodes if name in self.row_of)}:
+            self._log_node(Row(row))
 
     def _log_node(self, row: Row) -> None:
         self.node_log.append(row)
@@ -256,6 +255,7 @@ class Table:
         nomination = Nomination(pod, row)
         self.nominations[nomination.uid] = nomination
         self.nominated_on.setdefault(row, {})[nomination.uid] = nomination
+        self.volumes.nominate(pod, 1)
 
     def drop_nomination(self, uid: str) -> Nomination | None:
         """Forget where a waiting pod was nominated."""
@@ -265,6 +265,7 @@ class Table:
             del there[uid]
             if not there:
                 del self.nominated_on[nomination.row]
+            self.volumes.nominate(nomination.pod, -1)
         return nomination
 
     # -- what rules ask for the first time

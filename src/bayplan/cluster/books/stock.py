@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from bayplan.api.claims import CSIStorageCapacity, PersistentVolume
-from bayplan.api.objects import Quantity
+from bayplan.api.objects import NodeSelector, Quantity
 from bayplan.api.quantity import QuantityError, ceil_whole, nanos
 from bayplan.api.selectors import NodeTerms, Selector, SelectorError
 from bayplan.cluster.books.near import Near, Spot
@@ -104,7 +105,17 @@ def free_of(volume: PersistentVolume) -> Free:
 def reach_terms(volume: PersistentVolume) -> NodeTerms | None:
     """Return the terms of which a node must meet one to reach a volume, or None where every node does."""
     affinity = volume.spec.node_affinity
-    return NodeTerms.of(affinity.required) if affinity is not None and affinity.required is not None else None
+    return reach_in(affinity.required) if affinity is not None and affinity.required is not None else None
+
+
+def reach_in(selector: NodeSelector) -> NodeTerms | None:
+    """Read terms about a volume's nodes: what they say of a node's name counts for nothing, as upstream."""
+    terms = []
+    for term in NodeTerms.of(selector).terms:
+        if term.fields and not term.faults and term.labels.is_empty:
+            return None                                    # it speaks of the name alone: everybody passes
+        terms.append(replace(term, fields=(), names=None) if term.fields else term)
+    return NodeTerms(tuple(terms))
 
 
 def _spots_of(reach: NodeTerms | None) -> Iterable[Spot]:

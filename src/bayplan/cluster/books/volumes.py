@@ -4,12 +4,12 @@ Two pods never take one volume within one run: reserving writes the claim into t
 here, as binding would write it to the API server, and releasing takes exactly that back.  An object that comes from the
 API server replaces what was assumed of it.
 Invariant: after release(reserve(...)) every entry is what it was; versions have risen.
-Not here: what of it matters to a waiting pod (`cluster/claims.py`) and which volume fits where (plugins).
+Not here: what of it matters to a waiting pod (`cluster/claims.py`) and which volume fits where (`cluster/matching.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
@@ -26,22 +26,33 @@ from bayplan.api.claims import (
 )
 from bayplan.api.objects import Pod, uid_of
 from bayplan.cluster.books import Book
+from bayplan.cluster.books.attached import Attached
+from bayplan.cluster.books.identities import Identity, identity_of, identity_of_inline
+from bayplan.cluster.books.mounted import Mounted
 from bayplan.cluster.books.stock import Pools, Stock
 from bayplan.cluster.claims import (
     BOUND_BY_CONTROLLER,
     SELECTED_NODE,
     MountedClaim,
-    Mounts,
     Reservation,
     class_of,
+    foreign_text,
     mounts_of,
 )
+from bayplan.cluster.migration import Inline
 
 if TYPE_CHECKING:
     from bayplan.cluster.residents import Resident
 
 VolumeObject: TypeAlias = (PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode | CSIDriver
                            | CSIStorageCapacity | VolumeAttachment)
+
+
+class Touched(NamedTuple):
+    """Where an object that changed is part of what one node is: nodes by name, rows by number."""
+
+    nodes: Iterable[str] = ()
+    rows: Iterable[int] = ()
 
 
 class Reserved(NamedTuple):
@@ -61,92 +72,132 @@ class VolumeBooks:
         self.csi_nodes: Book[CSINode] = Book()
         self.csi_drivers: Book[CSIDriver] = Book()
         self.capacities: Book[CSIStorageCapacity] = Book()             # "namespace/name"
-        self.attachments: Book[VolumeAttachment] = Book()
-        self.attached: Book[dict[str, VolumeAttachment]] = Book()      # by node: name -> attachment
-        self.stock: dict[str, Stock] = {}                              # by class: volumes free to be taken
-        self.pools: dict[str, Pools] = {}                              # by class: room for volumes to be made
+        self.attached = Attached()
+        self.mounted = Mounted()
+        self._stock: dict[str, Stock] = {}                             # by class: volumes free to be taken
+        self._pools: dict[str, Pools] = {}                             # by class: room for volumes to be made
         self._kept: dict[str, dict[str, str]] = {}                     # claim key -> volume that refers to it -> uid
-        self._on_row: dict[int, dict[str, Resident]] = {}              # row -> uid -> resident with mounts
-        self._uses: dict[str, dict[int, int]] = {}                     # claim key -> row -> how often pods name it
-        self._namings: dict[str, int] = {}                             # claim key -> how often pods name it or own it
+        self._claims_of: dict[str, set[str]] = {}                      # volume -> keys of the claims that name it
+        self._identities: dict[str, Identity | None] = {}              # of mounted claims, as asked for
         self._own_version = 0
 
     @property
     def version(self) -> int:
         """Rises whenever what rules see of a waiting pod's volumes may be another."""
-        return self._own_version + self.claims.version
+        return self._own_version + self.claims.version + self.mounted.version
 
     # -- objects
 
-    def put(self, thing: VolumeObject) -> tuple[str, ...]:
-        """Take over an object, new or changed; return the names of the nodes to which it alone belongs."""
+    def put(self, thing: VolumeObject) -> Touched:
+        """Take over an object, new or changed; say which nodes alone it concerns."""
+        name = thing.metadata.name
         match thing:
             case PersistentVolumeClaim():
-                self.claims.put(_key(thing), thing)
+                return self._put_claim(thing)
             case PersistentVolume():
-                self._put_volume(thing)
+                return self._put_volume(thing)
             case StorageClass():
-                self.classes.put(thing.metadata.name, thing)
+                self.classes.put(name, thing)
+                return self._forget_identities()
             case CSINode():
-                self.csi_nodes.put(thing.metadata.name, thing)
-                return (thing.metadata.name,)
+                self.csi_nodes.put(name, thing)
+                return Touched(nodes=(name,))
             case CSIDriver():
-                self.csi_drivers.put(thing.metadata.name, thing)
+                self.csi_drivers.put(name, thing)
             case CSIStorageCapacity():
                 self._drop_capacity(_key(thing))
                 self.capacities.put(_key(thing), thing)
                 self.pools_of(thing.storage_class_name).put(_key(thing), thing)
             case VolumeAttachment():
-                before = self._drop_attachment(thing.metadata.name)
-                self.attachments.put(thing.metadata.name, thing)
-                node = thing.spec.node_name
-                self.attached.put(node, {**(self.attached.get(node) or {}), thing.metadata.name: thing})
-                return tuple({*before, node})
-        return ()
+                return Touched(nodes=self.attached.put(thing))
+        return Touched()
 
-    def drop(self, thing: VolumeObject) -> tuple[str, ...]:
-        """Forget an object; return the names of the nodes to which it alone belonged."""
+    def drop(self, thing: VolumeObject) -> Touched:
+        """Forget an object; say which nodes alone it concerned."""
         name = thing.metadata.name
         match thing:
             case PersistentVolumeClaim():
-                self.claims.drop(_key(thing))
+                return self._drop_claim(_key(thing))
             case PersistentVolume():
-                self._drop_volume(name)
+                return self._drop_volume(name)
             case StorageClass():
                 self.classes.drop(name)
+                return self._forget_identities()
             case CSINode():
                 self.csi_nodes.drop(name)
-                return (name,)
+                return Touched(nodes=(name,))
             case CSIDriver():
                 self.csi_drivers.drop(name)
             case CSIStorageCapacity():
                 self._drop_capacity(_key(thing))
             case VolumeAttachment():
-                return self._drop_attachment(name)
-        return ()
+                return Touched(nodes=self.attached.drop(name))
+        return Touched()
 
     def stock_of(self, class_name: str) -> Stock:
         """Return the volumes of a class that are free to be taken."""
-        return self.stock.setdefault(class_name, Stock())
+        return self._stock.setdefault(class_name, Stock())
 
     def pools_of(self, class_name: str) -> Pools:
         """Return the room that drivers report for a class."""
-        return self.pools.setdefault(class_name, Pools())
+        return self._pools.setdefault(class_name, Pools())
 
-    def _put_volume(self, volume: PersistentVolume) -> None:
+    def kept_for(self, claim: PersistentVolumeClaim) -> tuple[str, ...]:
+        """Return the volumes that refer to a claim, by name or by name and uid."""
+        kept = self._kept.get(_key(claim))
+        return tuple(name for name, uid in kept.items() if uid in {"", uid_of(claim)}) if kept else ()
+
+    def _put_claim(self, claim: PersistentVolumeClaim) -> Touched:
+        key = _key(claim)
+        old = self.claims.put(key, claim)
+        self._link(key, old, claim)
+        return self._recount(key)
+
+    def _drop_claim(self, key: str) -> Touched:
+        self._link(key, self.claims.drop(key), None)
+        return self._recount(key)
+
+    def _link(self, key: str, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim | None) -> None:
+        """Note which volume a claim names."""
+        was = old.spec.volume_name if old is not None else ""
+        now = new.spec.volume_name if new is not None else ""
+        if was == now:
+            return
+        if was:
+            self._claims_of[was].discard(key)
+            if not self._claims_of[was]:
+                del self._claims_of[was]
+        if now:
+            self._claims_of.setdefault(now, set()).add(key)
+
+    def _recount(self, *keys: str) -> Touched:
+        """Forget what claims count as; say on which rows they did."""
+        for key in keys:
+            self._identities.pop(key, None)
+        return Touched(rows=[row for key in keys for row in self.mounted.rows_of(key)])
+
+    def _forget_identities(self) -> Touched:
+        self._identities.clear()
+        return Touched(rows=list(self.mounted.rows()))
+
+    def _put_volume(self, volume: PersistentVolume) -> Touched:
         name = volume.metadata.name
-        old = self.volumes.get(name)
+        old = self.volumes.put(name, volume)
         self._keep(old, volume)
         if old is not None:
-            self.stock_of(class_of(old.metadata, old.spec.storage_class_name)).drop(name)
-        self.volumes.put(name, volume)
-        self.stock_of(class_of(volume.metadata, volume.spec.storage_class_name)).put(volume)
+            self.stock_of(class_of_volume(old)).drop(name)
+        self.stock_of(class_of_volume(volume)).put(volume)
+        if old is not None and replace(old.spec, claim_ref=None) == replace(volume.spec, claim_ref=None):
+            return Touched()                               # it counts as what it counted as
+        return self._recount(*self._claims_of.get(name, ()))._replace(nodes=self.attached.nodes_of(name))
 
-    def _drop_volume(self, name: str) -> None:
+    def _drop_volume(self, name: str) -> Touched:
         old = self.volumes.drop(name)
-        if old is not None:
-            self._keep(old, None)
-            self.stock_of(class_of(old.metadata, old.spec.storage_class_name)).drop(name)
+        if old is None:
+            return Touched()
+        self._keep(old, None)
+        self.stock_of(class_of_volume(old)).drop(name)
+        return self._recount(*self._claims_of.get(name, ()))._replace(nodes=self.attached.nodes_of(name))
 
     def _keep(self, old: PersistentVolume | None, new: PersistentVolume | None) -> None:
         """Note for which claim a volume is kept."""
@@ -163,81 +214,44 @@ class VolumeBooks:
         if new is not None and now is not None:
             self._kept.setdefault(f"{now.namespace}/{now.name}", {})[new.metadata.name] = now.uid
 
-    def kept_for(self, claim: PersistentVolumeClaim) -> tuple[str, ...]:
-        """Return the volumes that refer to a claim, by name or by name and uid."""
-        kept = self._kept.get(_key(claim))
-        return tuple(name for name, uid in kept.items() if uid in {"", uid_of(claim)}) if kept else ()
-
     def _drop_capacity(self, key: str) -> None:
         old = self.capacities.drop(key)
         if old is not None:
             self.pools_of(old.storage_class_name).drop(key)
 
-    def _drop_attachment(self, name: str) -> tuple[str, ...]:
-        old = self.attachments.drop(name)
-        if old is None:
-            return ()
-        node = old.spec.node_name
-        left = {other: attachment for other, attachment in (self.attached.get(node) or {}).items() if other != name}
-        self.attached.put(node, left)
-        return (node,)
-
     # -- pods
 
     def mount(self, resident: Resident, sign: int) -> None:
         """Count a pod with mounts in on its row (1), or out (-1)."""
-        mounts = resident.load.mounts
-        if mounts is None:
-            return
-        row = resident.row
-        if sign > 0:
-            self._on_row.setdefault(row, {})[resident.uid] = resident
-        else:
-            there = self._on_row[row]
-            del there[resident.uid]
-            if not there:
-                del self._on_row[row]
-        for key in mounts.claims:
-            uses = self._uses.setdefault(key, {})
-            uses[row] = uses.get(row, 0) + sign
-            if not uses[row]:
-                del uses[row]
-                if not uses:
-                    del self._uses[key]
-        self._name(mounts, sign)
+        if resident.load.mounts is not None:
+            self.mounted.add(resident, resident.load.mounts, sign)
 
     def nominate(self, pod: Pod, sign: int) -> None:
         """Note that a pod may be thought of as on a node (1), or no longer (-1)."""
         mounts = mounts_of(pod)
         if mounts is not None:
-            self._name(mounts, sign)
-
-    def _name(self, mounts: Mounts, sign: int) -> None:
-        for volume in mounts.volumes:
-            if isinstance(volume, MountedClaim):
-                before = self._namings.get(volume.key, 0)
-                if before + sign:
-                    self._namings[volume.key] = before + sign
-                else:
-                    del self._namings[volume.key]
-                self._own_version += (before == 0) != (before + sign == 0)
+            self.mounted.name(mounts, sign)
 
     def mounted_on(self, row: int) -> Iterable[Resident]:
         """Return the pods on a row that have volumes a rule looks at."""
-        there = self._on_row.get(row)
-        return there.values() if there is not None else ()
+        return self.mounted.on(row)
 
-    def rows_mounting(self) -> Iterator[int]:
-        """Return the rows that have such pods."""
-        return iter(self._on_row)
-
-    def is_used(self, key: str) -> bool:
-        """Say whether a pod on some row names a claim itself."""
-        return key in self._uses
-
-    def is_named(self, key: str) -> bool:
-        """Say whether a pod on a row, or one nominated to a node, names a claim or had it made."""
-        return key in self._namings
+    def identity_on(self, pod: Pod, volume: MountedClaim | Inline) -> Identity | str | None:
+        """Return what a node with a CSINode counts a running pod's volume as; None: nothing, a text: it fails to."""
+        if isinstance(volume, Inline):
+            return volume.error or identity_of_inline(volume, migrates=True)
+        if volume.key.endswith("/"):
+            return "PersistentVolumeClaim had no name"
+        claim = self.claims.get(volume.key)
+        if claim is None:
+            return None
+        if volume.is_ephemeral and (text := foreign_text(pod, claim)):
+            return text
+        if volume.key not in self._identities:
+            bound = self.volumes.get(claim.spec.volume_name) if claim.spec.volume_name else None
+            of_class = self.classes.get(class_of(claim.metadata, claim.spec.storage_class_name))
+            self._identities[volume.key] = identity_of(bound, of_class, volume.key, migrates=True)
+        return self._identities[volume.key]
 
     # -- what is taken but not yet written
 
@@ -267,6 +281,11 @@ class VolumeBooks:
         for volume, taken in reversed(reserved.volumes):
             if self.volumes.get(volume.metadata.name) is taken:
                 self._put_volume(volume)
+
+
+def class_of_volume(volume: PersistentVolume) -> str:
+    """Return the storage class of a volume."""
+    return class_of(volume.metadata, volume.spec.storage_class_name)
 
 
 def _taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:

@@ -1,0 +1,88 @@
+"""Mounted: which pods on which rows have volumes, and which claims pods name.
+
+Invariant: a row's pods are those with mounts that lie there; a claim's counts are what these pods, and the nominated
+ones, name; tests/unit/cluster/books/test_mounted.py recounts them.
+Not here: what the claims are (`books/volumes.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from bayplan.cluster.claims import MountedClaim, Mounts
+
+if TYPE_CHECKING:
+    from bayplan.cluster.residents import Resident
+
+
+K = TypeVar("K", str, int)
+
+
+class Mounted:
+    """Pods with volumes by row, rows by claim."""
+
+    def __init__(self) -> None:
+        self.version = 0                                   # rises when a claim is named first, or no more
+        self._on_row: dict[int, dict[str, Resident]] = {}  # row -> uid -> resident with mounts
+        self._rows_of: dict[str, dict[int, int]] = {}      # claim -> row -> how often pods there name it or had it made
+        self._uses: dict[str, int] = {}                    # claim -> how often pods on rows name it themselves
+        self._namings: dict[str, int] = {}                 # likewise, or had it made; nominated pods too
+
+    def add(self, resident: Resident, mounts: Mounts, sign: int) -> None:
+        """Count a pod in on its row (1), or out (-1)."""
+        row = resident.row
+        if sign > 0:
+            self._on_row.setdefault(row, {})[resident.uid] = resident
+        else:
+            there = self._on_row[row]
+            del there[resident.uid]
+            if not there:
+                del self._on_row[row]
+        for key in mounts.claims:
+            _count(self._uses, key, sign)
+        for volume in mounts.volumes:
+            if isinstance(volume, MountedClaim):
+                rows = self._rows_of.setdefault(volume.key, {})
+                _count(rows, row, sign)
+                if not rows:
+                    del self._rows_of[volume.key]
+        self.name(mounts, sign)
+
+    def name(self, mounts: Mounts, sign: int) -> None:
+        """Count what a pod names: one on a row, or one that may be thought of as on a row."""
+        for volume in mounts.volumes:
+            if isinstance(volume, MountedClaim):
+                was_named = volume.key in self._namings
+                _count(self._namings, volume.key, sign)
+                self.version += was_named != (volume.key in self._namings)
+
+    def on(self, row: int) -> Iterable[Resident]:
+        """Return the pods on a row that have volumes a rule looks at."""
+        there = self._on_row.get(row)
+        return there.values() if there is not None else ()
+
+    def rows(self) -> Iterable[int]:
+        """Return the rows that have such pods."""
+        return self._on_row.keys()
+
+    def rows_of(self, claim: str) -> Iterable[int]:
+        """Return the rows whose pods name a claim or had it made."""
+        return self._rows_of.get(claim, {}).keys()
+
+    def is_used(self, claim: str) -> bool:
+        """Say whether a pod on some row names a claim itself."""
+        return claim in self._uses
+
+    def is_named(self, claim: str) -> bool:
+        """Say whether a pod on a row, or one nominated to a node, names a claim or had it made."""
+        return claim in self._namings
+
+
+def _count(counts: dict[K, int], key: K, change: int) -> None:
+    """Change a count; one that is nought is no entry."""
+    number = counts.get(key, 0) + change
+    if number:
+        counts[key] = number
+    else:
+        del counts[key]

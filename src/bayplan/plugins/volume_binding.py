@@ -1,0 +1,329 @@
+"""VolumeBinding: keep a pod where its volumes can be reached or, where it has none yet, can be had.
+
+Claims that have their volume ask one column each.  Claims that wait for their first consumer are a search per row: for
+a free volume, or else for a place to make one (`cluster/matching.py`).  The score prefers nodes where the volumes
+taken, or the pools that volumes would be made in, are used as the configured shape likes.
+Not here: writing what was chosen to the API server, and waiting for it to happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from bayplan.api.claims import PersistentVolume
+from bayplan.api.names import go_quoted
+from bayplan.api.objects import Node
+from bayplan.api.quantity import ceil_whole
+from bayplan.api.selectors import NodeTerms
+from bayplan.cluster.books.stock import free_of, reach_in, reach_terms
+from bayplan.cluster.books.volumes import class_of_volume
+from bayplan.cluster.claims import WAIT_FOR_CONSUMER, Claim, Reservation, Volumes
+from bayplan.cluster.columns import Row
+from bayplan.cluster.matching import Match, Source, Want, is_elsewhere, match, reads, want_of, wrong_selector
+from bayplan.cluster.migration import InTree, Untranslatable, plugin_of, reach_of
+from bayplan.cluster.shapes import VOLUMES
+from bayplan.cluster.view import View
+from bayplan.framework.plugin import (
+    SKIP,
+    SUCCESS,
+    Change,
+    Code,
+    Codes,
+    Failed,
+    Gates,
+    Mask,
+    Outcome,
+    Plugin,
+    Prepared,
+    Rejected,
+    Ruling,
+    Scores,
+    Skip,
+    error,
+    unresolvable,
+)
+from bayplan.framework.resources import ShapePoint, shape_problems
+
+ELSEWHERE: Final = "node(s) didn't match PersistentVolume's node affinity"
+NOTHING_FREE: Final = "node(s) didn't find available persistent volumes to bind"
+NO_ROOM: Final = "node(s) did not have enough free storage"
+GONE: Final = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+UNBOUND: Final = "pod has unbound immediate PersistentVolumeClaims"
+MIGRATED: Final = "storage.alpha.kubernetes.io/migrated-plugins"
+MORE_IS_BETTER: Final = (ShapePoint(0, 10), ShapePoint(100, 0))
+FULL: Final = 100
+
+
+class VolumeBindingArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """How long binding may take, and the score by how much of a volume or pool is used."""
+
+    bind_timeout_seconds: int = 600
+    shape: tuple[ShapePoint, ...] = ()                     # empty: more room is better
+
+    def problems(self) -> list[str]:
+        """List what is wrong, as upstream validates."""
+        problems = shape_problems(self.shape) if self.shape else []
+        if self.bind_timeout_seconds < 0:
+            problems.insert(0, f"bindTimeoutSeconds: {self.bind_timeout_seconds} is negative")
+        return problems
+
+
+class Bound(NamedTuple):
+    """A bound claim's volume: who reaches it, and who does on nodes that know it by its driver."""
+
+    is_gone: bool = False
+    reach: NodeTerms | None = None                         # None: everybody
+    plugin: InTree | None = None                           # None: it is the same for all nodes
+    reach_migrated: NodeTerms | None = None
+    error: str = ""                                        # why its driver cannot be told: for nodes that know it so
+
+
+class State(NamedTuple):
+    """The pod's claims: those with a volume, and those that want one."""
+
+    bound: tuple[Bound, ...] = ()
+    wants: tuple[Want, ...] = ()
+
+
+class Remembered(NamedTuple):
+    """What a row has for the wants, as long as what was read is the same."""
+
+    node: Node
+    read: object
+    match: Match
+
+
+class VolumeBinding(Plugin[Volumes | None, State]):
+    """Ask columns for what is bound and search rows for what is not."""
+
+    reads = VOLUMES
+    searches = True
+    wakes = (Change.STORAGE_CLASS, Change.CLAIM, Change.VOLUME, Change.NODE_ADDED, Change.NODE_LABELS, Change.CSI_NODE,
+             Change.CSI_DRIVER, Change.CSI_CAPACITY)
+    Arguments = VolumeBindingArgs
+    points = frozenset({"preFilter", "filter", "preScore", "score", "reserve", "preBind"})
+
+    def __init__(self, arguments: VolumeBindingArgs | None = None, gates: Gates = Gates()) -> None:  # noqa: B008 frozen
+        """Read the shape once."""
+        super().__init__(arguments, gates)
+        points = (arguments.shape if arguments is not None else ()) or MORE_IS_BETTER
+        self.curve = tuple((point.utilization, 10 * point.score) for point in points)
+        self._wants: tuple[Want, ...] = ()                 # whose matches are remembered: filter, score, reservation
+        self._matches: dict[int, Remembered] = {}          # by row
+
+    # -- before any row
+
+    def prepare(self, part: Volumes | None, view: View) -> Prepared[State] | Rejected | Failed:
+        """Sort the claims into bound and wanting; one that should have been bound by now ends the attempt."""
+        claims = tuple(part.claims) if part is not None else ()
+        refused = next((claim.refused for claim in claims if claim.refused), None)
+        if refused is not None:
+            return Rejected(Code.UNRESOLVABLE, (refused,))
+        bound, wants, is_waiting = [], [], False
+        for claim in claims:
+            if claim.is_bound:
+                bound.append(self._bound(claim, view))
+                continue
+            want = self._want(claim, view)
+            if isinstance(want, Failed):
+                return want
+            if want is None:
+                is_waiting = True
+            else:
+                wants.append(want)
+        if is_waiting:
+            return Rejected(Code.UNRESOLVABLE, (UNBOUND,))
+        return Prepared(State(tuple(bound), tuple(wants)), filters=bool(claims))
+
+    def _bound(self, claim: Claim, view: View) -> Bound:
+        volume = view.looked_up(view.volumes.volumes, claim.volume)
+        if volume is None:
+            return Bound(is_gone=True)
+        plugin = plugin_of(volume)
+        reach = reach_terms(volume)
+        if plugin is None or not plugin.counts:
+            return Bound(reach=reach)
+        try:
+            return Bound(reach=reach, plugin=plugin, reach_migrated=_migrated_reach(volume, plugin))
+        except Untranslatable as problem:
+            return Bound(reach=reach, plugin=plugin, error=f"could not translate pv: {problem}")
+
+    def _want(self, claim: Claim, view: View) -> Want | Failed | None:
+        """Return what a claim wants, or None if its volume should have been there by now."""
+        books = view.volumes
+        storage_class = view.looked_up(books.classes, claim.class_name) if claim.class_name else None
+        if storage_class is None:
+            return None
+        if storage_class.volume_binding_mode is None:
+            return Failed(f"VolumeBindingMode not set for StorageClass {go_quoted(claim.class_name)}")
+        if storage_class.volume_binding_mode != WAIT_FOR_CONSUMER or claim.wish is None:
+            return None
+        driver = view.looked_up(books.csi_drivers, storage_class.provisioner)
+        pools = books.pools_of(claim.class_name) if driver is not None and driver.spec.storage_capacity else None
+        kept = ((name, view.looked_up(books.volumes, name)) for name in claim.wish.kept)
+        mine = tuple((name, free_of(volume)) for name, volume in kept
+                     if volume is not None and class_of_volume(volume) == claim.class_name
+                     and volume.metadata.deletion_timestamp is None)
+        return want_of(claim, claim.wish, storage_class, Source(books.stock_of(claim.class_name), mine, pools))
+
+    # -- rows
+
+    def filter(self, state: State, view: View) -> Ruling:
+        """Say of each row what is out of reach, what is not to be had, and what does not exist."""
+        outcomes = Outcomes()
+        away, gone, codes = self._ask_bound(state.bound, view, outcomes)
+        if state.wants:
+            self._ask_wants(state.wants, view, outcomes, (away, gone, codes))
+        else:
+            codes[(codes == 0) & away] = outcomes.code(unresolvable(ELSEWHERE))
+            codes[(codes == 0) & gone] = outcomes.code(unresolvable(GONE))
+        return Ruling(codes, outcomes.all)
+
+    def _ask_bound(self, bound: Sequence[Bound], view: View, outcomes: Outcomes) -> tuple[Mask, Mask, Codes]:
+        """Ask bound claims in order; the first that fails on a row decides there."""
+        away, gone = np.zeros(len(view), np.bool_), np.zeros(len(view), np.bool_)          # (rows,)
+        codes = np.zeros(len(view), np.int16)
+        for claim in bound:
+            left = ~away & ~gone & (codes == 0)
+            if claim.is_gone:
+                gone |= left
+                continue
+            reached = _reached(claim.reach, view)
+            if claim.plugin is not None:
+                knows = _knows(claim.plugin, view)
+                if claim.error and (left & knows).any():
+                    codes[left & knows] = outcomes.code(error(claim.error))
+                    left &= ~knows
+                reached = np.where(knows, _reached(claim.reach_migrated, view), reached)
+            away |= left & ~reached
+        return away, gone, codes
+
+    def _ask_wants(self, wants: tuple[Want, ...], view: View, outcomes: Outcomes,
+                   found: tuple[Mask, Mask, Codes]) -> None:
+        """Search each row; the reasons of bound and of wanting claims come together."""
+        away, gone, codes = found
+        wrong = wrong_selector(wants)
+        for place, row in enumerate(view.rows.tolist()):
+            if codes[place]:
+                continue
+            node = view.node(Row(row))
+            if wrong is not None and not is_elsewhere(wants, node.metadata.name):
+                codes[place] = outcomes.code(error(wrong))
+                continue
+            here = self._match(wants, view, row)
+            texts = ((ELSEWHERE, away[place]), (NOTHING_FREE, not here.has_volumes), (NO_ROOM, not here.has_room),
+                     (GONE, gone[place]))
+            why = tuple(text for text, holds in texts if holds)
+            if why:
+                codes[place] = outcomes.code(unresolvable(*why))
+
+    def _match(self, wants: tuple[Want, ...], view: View, row: int) -> Match:
+        """Search a row, or remember; only the last wants are remembered, so that nothing grows."""
+        if wants is not self._wants:
+            self._wants, self._matches = wants, {}
+        node = view.node(Row(row))
+        read = reads(wants, node.metadata.labels)
+        known = self._matches.get(row)
+        if known is not None and known.node is node and known.read == read:
+            return known.match
+        found = match(wants, node.metadata.name, node.metadata.labels)
+        self._matches[row] = Remembered(node, read, found)
+        return found
+
+    # -- scores
+
+    def prepare_score(self, state: State, view: View, feasible: Mask) -> State | Skip:
+        """Score always, or never where the gate is off."""
+        return state if self.gates.storage_capacity_scoring else SKIP
+
+    def score(self, state: State, view: View, feasible: Mask) -> Scores:
+        """Score what each row would take."""
+        scores = np.zeros(len(view), np.int64)                         # (rows,)
+        if state.wants:
+            for place in np.flatnonzero(feasible).tolist():
+                scores[place] = self._worth(self._match(state.wants, view, int(view.rows[place])))
+        return scores
+
+    def _worth(self, found: Match) -> int:
+        """Average over the classes how much of their volumes, or of their pools, would be used."""
+        classes: dict[str, tuple[int, int]] = {}                       # class -> (asked for, there), in bytes
+        for given in found.given:
+            name = given.free.volume.spec.storage_class_name
+            asked, there = classes.get(name, (0, 0))
+            classes[name] = (asked + _storage(given.want), there + ceil_whole(given.free.storage))
+        for made in found.made if not found.given else ():
+            if made.pool is not None and made.pool.room is not None:
+                name = made.want.claim.class_name
+                classes[name] = (classes.get(name, (0, 0))[0] + _storage(made.want), made.pool.room)
+        if not classes:
+            return 0
+        total = sum(self._at(asked * FULL // there if asked <= there > 0 else FULL)
+                    for asked, there in classes.values())
+        return (2 * total + len(classes)) // (2 * len(classes))        # rounded half up; never negative
+
+    def _at(self, used: int) -> int:
+        """Read the shape, dividing toward zero as Go does."""
+        before = self.curve[0]
+        for point in self.curve:
+            if used <= point[0]:
+                if point is self.curve[0]:
+                    return point[1]
+                rise = (point[1] - before[1]) * (used - before[0])
+                step = abs(rise) // (point[0] - before[0])
+                return before[1] + (step if rise >= 0 else -step)
+            before = point
+        return self.curve[-1][1]
+
+    # -- a chosen row
+
+    def reservation(self, state: State, view: View, row: int) -> Reservation | None:
+        """Say which volumes the claims would take there and which would be made; None when all are bound."""
+        if not state.wants:
+            return None
+        found = self._match(state.wants, view, row)
+        return Reservation(tuple((given.want.claim.place, given.volume) for given in found.given),
+                           tuple(made.want.claim.place for made in found.made))
+
+
+class Outcomes:
+    """The outcomes of one call, each once."""
+
+    def __init__(self) -> None:
+        self.all: list[Outcome] = [SUCCESS]
+        self._codes: dict[Outcome, int] = {}
+
+    def code(self, outcome: Outcome) -> int:
+        """Return an outcome's number."""
+        found = self._codes.get(outcome)
+        if found is None:
+            found = self._codes[outcome] = len(self.all)
+            self.all.append(outcome)
+        return found
+
+
+def _storage(want: Want) -> int:
+    return ceil_whole(want.wish.storage or 0)
+
+
+def _migrated_reach(volume: PersistentVolume, plugin: InTree) -> NodeTerms | None:
+    required = reach_of(volume, plugin)
+    return None if required is None else reach_in(required)
+
+
+def _reached(reach: NodeTerms | None, view: View) -> Mask:
+    return np.ones(len(view), np.bool_) if reach is None else view.judged(reach)
+
+
+def _knows(plugin: InTree, view: View) -> Mask:
+    """Which rows say that they know an in-tree plugin's volumes by its driver."""
+    book = view.volumes.csi_nodes
+    found = np.zeros(len(view), np.bool_)                              # (rows,)
+    for place, row in enumerate(view.rows.tolist()):
+        csi_node = book.get(view.node(Row(row)).metadata.name)
+        if csi_node is not None:
+            found[place] = plugin.name in csi_node.metadata.annotations.get(MIGRATED, "").split(",")
+    return found
