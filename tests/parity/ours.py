@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from bayplan.api.decode import decode_tree
 from bayplan.api.objects import Pod
+from bayplan.cluster.claims import Reservation
 from bayplan.cluster.fold import put
 from bayplan.cluster.reading import Reader
+from bayplan.cluster.shapes import VOLUMES
 from bayplan.cluster.table import Table
 from bayplan.cluster.view import View
-from bayplan.framework.plugin import Code, Outcome
+from bayplan.framework.plugin import Code, Outcome, Prepared
 from bayplan.framework.profile import DEFAULT_SCHEDULER, Profile
 from bayplan.framework.run import Rules
 from bayplan.framework.verdict import NO_NODES, NOT_TRIED, Evaluation
@@ -101,3 +105,17 @@ def _node(evaluation: Evaluation, row: int) -> Result:
 
 def _volumes(table: Table, profile: Profile, pod: Pod, evaluation: Evaluation, result: Result) -> None:
     """Say what placing the pod would write about its claims, for each node where that is certain."""
+    binding = next((instance.plugin for instance in profile.filter if instance.name == "VolumeBinding"), None)
+    part = Reader(table).shape(pod).part(VOLUMES)
+    if binding is None or part is None:
+        return
+    view = View(table)
+    prepared = binding.prepare(part, view)
+    if not isinstance(prepared, Prepared):
+        return
+    for row in np.flatnonzero(evaluation.feasible).tolist():
+        reservation = binding.reservation(prepared.state, view, row)
+        if isinstance(reservation, Reservation):
+            taking = reservation.named(pod)
+            parts = {"bind": dict(taking.bind), "provision": list(taking.provision)}
+            result["nodes"][evaluation.names[row]]["volumes"] = {name: part for name, part in parts.items() if part}

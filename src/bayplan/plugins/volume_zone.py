@@ -78,9 +78,8 @@ class VolumeZone(Plugin[Volumes | None, tuple[Place, ...]]):
         fits = np.ones(len(view), np.bool_)                            # (rows,)
         for key, values in state:
             there = view.judged(_one_of(key, values))
-            if key in NOW_CALLED:
-                there |= ~view.has(key) & view.judged(_one_of(NOW_CALLED[key], values))
-            fits &= there
+            now = NOW_CALLED.get(key)
+            fits &= there if now is None else there | (~view.has(key) & view.judged(_one_of(now, values)))
         says = np.zeros(len(view), np.bool_)
         for key in LABELS:
             says |= view.has(key)
