@@ -9,10 +9,9 @@ from bayplan.api.objects import Pod
 from bayplan.cluster.claims import Reservation
 from bayplan.cluster.fold import put
 from bayplan.cluster.reading import Reader
-from bayplan.cluster.shapes import VOLUMES
 from bayplan.cluster.table import Table
 from bayplan.cluster.view import View
-from bayplan.framework.plugin import Code, Outcome, Prepared
+from bayplan.framework.plugin import Code, Outcome
 from bayplan.framework.profile import DEFAULT_SCHEDULER, Profile
 from bayplan.framework.run import Rules
 from bayplan.framework.verdict import NO_NODES, NOT_TRIED, Evaluation
@@ -25,7 +24,8 @@ def evaluate(case: Case) -> Result:
     pod = decode_tree(case["pod"])
     assert isinstance(pod, Pod)
     table = table_of(case["objects"], but=pod)
-    profile = profile_for(case.get("config"), pod.spec.scheduler_name or DEFAULT_SCHEDULER, case.get("featureGates") or {})
+    name = pod.spec.scheduler_name or DEFAULT_SCHEDULER
+    profile = profile_for(case.get("config"), name, case.get("featureGates") or {})
     return answer(table, profile, pod)
 
 
@@ -56,7 +56,7 @@ def answer(table: Table, profile: Profile, pod: Pod) -> Result:
         result["skippedScore"] = list(evaluation.skipped_score)
     if evaluation.feasible.any():
         result["best"] = sorted(evaluation.names[row] for row in evaluation.best)
-        _volumes(table, profile, pod, evaluation, result)
+        _volumes(pod, evaluation, result)
     else:
         result["fit_error"] = evaluation.message()
         result["unschedulablePlugins"] = sorted(evaluation.rejectors())
@@ -103,19 +103,16 @@ def _node(evaluation: Evaluation, row: int) -> Result:
     return result
 
 
-def _volumes(table: Table, profile: Profile, pod: Pod, evaluation: Evaluation, result: Result) -> None:
-    """Say what placing the pod would write about its claims, for each node where that is certain."""
-    binding = next((instance.plugin for instance in profile.filter if instance.name == "VolumeBinding"), None)
-    part = Reader(table).shape(pod).part(VOLUMES)
-    if binding is None or part is None:
-        return
-    view = View(table)
-    prepared = binding.prepare(part, view)
-    if not isinstance(prepared, Prepared):
-        return
+def _volumes(pod: Pod, evaluation: Evaluation, result: Result) -> None:
+    """Say what placing the pod would write about its claims, for each node where there is something to write."""
     for row in np.flatnonzero(evaluation.feasible).tolist():
-        reservation = binding.reservation(prepared.state, view, row)
-        if isinstance(reservation, Reservation):
+        for reservation in evaluation.reservations(row):
+            assert isinstance(reservation, Reservation)
             taking = reservation.named(pod)
-            parts = {"bind": dict(taking.bind), "provision": list(taking.provision)}
-            result["nodes"][evaluation.names[row]]["volumes"] = {name: part for name, part in parts.items() if part}
+            wanted: Result = {}
+            if taking.bind:
+                wanted["bind"] = dict(taking.bind)
+            if taking.provision:
+                wanted["provision"] = list(taking.provision)
+            if wanted:
+                result["nodes"][evaluation.names[row]]["volumes"] = wanted

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bayplan.cluster.shapes import Tolerations
     from bayplan.cluster.table import Table
 
+Places = slice | Rows                                      # where resources are in the blocks
 A = TypeVar("A", bound=Hashable)
 V = TypeVar("V")
 N = TypeVar("N", bound=np.generic)
@@ -56,6 +57,8 @@ class View:
         self.rows = np.arange(table.columns.rows) if rows is None else rows
         self._some = rows                                  # None: all, and columns need no gathering
         self._used = table.columns.rows
+        self._allocatable: Int64s | None = None            # gathered once, when rows are named
+        self._requested: Int64s | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -107,10 +110,20 @@ class View:
         self.recorded(lambda: self.table.feature_sets.version)
         return self.table.feature_sets.entries
 
-    def allocatable(self, resource: str) -> Int64s:
-        """Return what each node has of a resource; 0 where it has none."""
-        place = self._place(resource)                      # first: a name not seen before moves the columns
-        return self._of(self.table.columns.allocatable[place])
+    def places(self, resources: Sequence[str]) -> Places:
+        """Return where some resources are in the blocks: as a slice where they lie side by side."""
+        places = [self.table.columns.resource(name) for name in resources]
+        if places and places == list(range(places[0], places[0] + len(places))):
+            return slice(places[0], places[0] + len(places))
+        return np.array(places, np.intp)
+
+    def allocatable(self, places: Places) -> Int64s:
+        """Return what each node has of some resources, 0 where it has none, as (resources, rows)."""
+        if self._some is None:
+            return self.table.columns.allocatable[places, :self._used]
+        if self._allocatable is None:
+            self._allocatable = self.table.columns.allocatable.take(self._some, axis=1, mode="wrap")
+        return self._allocatable[places]
 
     def node(self, row: Row) -> Node:
         """Return a row's node."""
@@ -135,7 +148,8 @@ class View:
         """Say of every row whether its node passes a node selector or node terms."""
         if self._some is not None and len(self._some) <= 8:            # fewer than it pays to gather
             return np.array([judged_row(affinity, self.table, row) for row in self._some.tolist()], np.bool_)
-        return self._of(judged(affinity, self.table))
+        mask = judged(affinity, self.table)                # fresh: the asker may write into it
+        return mask if self._some is None else mask[self._some]
 
     def liked(self, wishes: PreferredTerms) -> Int64s:
         """Return the sum of the weights of the preferred terms that each row's node meets."""
@@ -148,7 +162,7 @@ class View:
         """Which rows report an image."""
         mask = np.zeros(self.table.columns.rows, np.bool_)
         mask[list(self.recorded(lambda: tuple(self.table.images.rows(name))))] = True
-        return self._of(mask)
+        return mask if self._some is None else mask[self._some]
 
     def image(self, name: str) -> tuple[int, int]:
         """Return an image's size and the number of nodes that report it; (0, 0) when none does."""
@@ -159,14 +173,20 @@ class View:
 
     # -- columns of what runs on the row
 
-    def requested(self, resource: str) -> Int64s:
-        """Return what the pods of each row ask for of a resource."""
-        place = self._place(resource)
-        return self._of(self.table.columns.requested[place])
+    def requested(self, places: Places) -> Int64s:
+        """Return what the pods of each row ask for of some resources, as (resources, rows)."""
+        if self._some is None:
+            return self.table.columns.requested[places, :self._used]
+        if self._requested is None:
+            self._requested = self.table.columns.requested.take(self._some, axis=1, mode="wrap")
+        return self._requested[places]
 
-    def nonzero(self, place: int) -> Int64s:
-        """Return what the pods of each row ask for of CPU or MEMORY; with defaults where a container asks nothing."""
-        return self._of(self.table.columns.nonzero[place])
+    @property
+    def nonzero(self) -> Int64s:
+        """What the pods of each row ask for of cpu and memory, with defaults where a container asks for nothing."""
+        if self._some is None:
+            return self.table.columns.nonzero[:, :self._used]
+        return self.table.columns.nonzero.take(self._some, axis=1, mode="wrap")
 
     @property
     def pods(self) -> Int64s:
@@ -182,14 +202,11 @@ class View:
         """On which rows a host port cannot be taken."""
         mask = np.zeros(self.table.columns.rows, np.bool_)
         mask[self.table.ports.rows_in_conflict(port)] = True
-        return self._of(mask)
+        return mask if self._some is None else mask[self._some]
 
     def residents(self, row: Row) -> Iterable[Resident]:
         """Return the pods on a row that have volumes a rule looks at."""
         return self.table.volumes.mounted_on(row)
-
-    def _place(self, resource: str) -> int:
-        return self.table.columns.resource(resource)
 
     # -- pods by topology
 
@@ -322,15 +339,21 @@ class RowWith(View):
         self.row = row
         self.added = added
 
-    def requested(self, resource: str) -> Int64s:
+    def requested(self, places: Places) -> Int64s:
         """As on the row, with the added pods' requests."""
-        place = self._place(resource)
-        more = sum(amount for resident in self.added for at, amount in resident.load.requested if at == place)
-        return super().requested(resource) + more
+        more = np.zeros((len(self.table.columns.resources), 1), np.int64)      # (resources, 1)
+        for resident in self.added:
+            for place, amount in resident.load.requested:
+                more[place] += amount
+        total: Int64s = super().requested(places) + more[places]
+        return total
 
-    def nonzero(self, place: int) -> Int64s:
+    @property
+    def nonzero(self) -> Int64s:
         """As on the row, with the added pods'."""
-        return super().nonzero(place) + sum(resident.load.nonzero[place] for resident in self.added)
+        more = np.array([resident.load.nonzero for resident in self.added], np.int64).sum(axis=0)
+        total: Int64s = super().nonzero + more[:, np.newaxis]
+        return total
 
     @property
     def pods(self) -> Int64s:

@@ -47,6 +47,7 @@ class Attempt:
         self.result = Evaluation(self.view.names, self.view.live.copy())
         self.states: dict[str, object] = {}                # by rule, what prepare found
         self.skipped: set[str] = set()
+        self.result.reservations = self._reservations
 
     def evaluate(self) -> Evaluation:
         """Ask everything."""
@@ -233,6 +234,14 @@ class Attempt:
         whole = np.zeros((2, len(feasible)), np.int64)
         whole[0, rows], whole[1, rows] = raw, final * instance.weight
         return Scored(whole[0], whole[1])
+
+    # 4 what a placement would take
+
+    def _reservations(self, row: Row) -> list[object]:
+        view = View(self.table, np.array([row], np.intp))
+        found = (instance.plugin.reservation(self.states[instance.name], view, row) for instance in self._filters()
+                 if instance.plugin.overrides("reservation"))
+        return [reservation for reservation in found if reservation is not None]
 
     def _fail(self, plugin: str, texts: tuple[str, ...], error: str) -> None:
         self.result.pre_filter = PreFilter(Code.ERROR, plugin, texts, skipped=frozenset(self.skipped))

@@ -199,7 +199,7 @@ class Plugin(Generic[P, S]):
     # -- before the queue
     def pre_enqueue(self, pod: Pod, view: View) -> Outcome | None:
         """Say why the pod may not be tried yet, or None."""
-        raise NotImplementedError
+        return None
 
     # -- filtering
     def prepare(self, part: P, view: View) -> Prepared[S] | Rejected | Failed:
@@ -233,9 +233,9 @@ class Plugin(Generic[P, S]):
         raise NotImplementedError
 
     # -- single rows
-    def row(self, state: S, view: View) -> Callable[[int], int]:
-        """Return a closure for one dirty row: its score, or -1 where the pod does not fit."""
-        raise NotImplementedError
+    def row(self, state: S, view: View) -> Callable[[int], int] | None:
+        """Return a closure for one row over the columns' own memory: its score, -1 where the pod does not fit."""
+        return None
 
     def reservation(self, state: S, view: View, row: Row) -> object | None:
         """Say what placing the pod on this row would take: volumes to bind, devices."""

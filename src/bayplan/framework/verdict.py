@@ -47,6 +47,10 @@ class Answer(NamedTuple):
     texts: tuple[str, ...] = ()
 
 
+def _nothing(_: Row) -> list[object]:
+    return []
+
+
 class Evaluation:
     """The whole answer to one question, row by row."""
 
@@ -63,6 +67,7 @@ class Evaluation:
         self.skipped_score: tuple[str, ...] = ()
         self.totals: Int64s = np.zeros(len(live), np.int64)
         self.error: str | None = None                      # the attempt ended with an error of this text
+        self.reservations: Callable[[Row], list[object]] = _nothing    # what placing the pod on a row would take
 
     def answer(self, row: int) -> Answer:
         """Return what a row was told."""

@@ -6,15 +6,16 @@ sides; weights are all one.  float64 in upstream's order of operations, truncate
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from bayplan.cluster.columns import Int64s, window
 from bayplan.cluster.shapes import REQUESTS, Requests
-from bayplan.cluster.view import View
+from bayplan.cluster.view import Places, View
 from bayplan.framework.plugin import NO_GATES, ROW, SKIP, Gates, Mask, Plugin, Prepared, Scores, Skip
 from bayplan.framework.resources import CPU_MEMORY_SPECS, ResourceSpec, weighed
 
@@ -38,7 +39,8 @@ class NodeResourcesBalancedAllocationArgs(msgspec.Struct, frozen=True, rename="c
 class State(NamedTuple):
     """The pod's amounts of the resources that take part."""
 
-    amounts: tuple[tuple[str, int, int], ...]
+    places: Places
+    amounts: Int64s                                        # (resources, 1)
     asks: bool
 
 
@@ -59,8 +61,11 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
     def prepare(self, part: Requests, view: View) -> Prepared[State]:
         """Keep the pod's real amounts."""
         amounts = dict(part.balanced)
-        return Prepared(State(tuple(weighed(self.specs, amounts)),
-                              any(amounts.get(spec.name, 0) for spec in self.specs)), filters=False)
+        taking = weighed(self.specs, amounts)
+        return Prepared(State(
+            view.places([name for name, _, _ in taking]),
+            np.array([amount for _, _, amount in taking], np.int64).reshape(-1, 1),
+            any(amounts.get(spec.name, 0) for spec in self.specs)), filters=False)
 
     def prepare_score(self, state: State, view: View, feasible: Mask) -> State | Skip:
         """Do not score pods that ask for none of the resources."""
@@ -68,31 +73,56 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
 
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Score the improvement."""
-        before, after, there = [], [], []
-        for name, _, amount in state.amounts:
-            whole, used = view.allocatable(name), view.requested(name)
-            there.append(whole > 0)
-            size = np.maximum(whole, 1)
-            before.append(np.minimum(used / size, 1.0))                # (rows,)
-            after.append(np.minimum((used + amount) / size, 1.0))      # (rows,)
-        change = 50 + _balance(after, there, len(view)) - _balance(before, there, len(view))
+        whole, used = view.allocatable(state.places), view.requested(state.places)     # (resources, rows)
+        if len(whole) == 2 and whole.all():
+            before, after = _balance_of_two(used / whole), _balance_of_two((used + state.amounts) / whole)
+        else:
+            there, size = whole > 0, np.maximum(whole, 1)
+            before = _balance(np.minimum(used / size, 1.0), there)
+            after = _balance(np.minimum((used + state.amounts) / size, 1.0), there)
+        change = 50 + after - before
         half = np.where(change < 0, -(-change // 2), change // 2)      # toward zero
         scores: Scores = 50 + half
         return scores
 
+    def row(self, state: State, view: View) -> Callable[[int], int] | None:
+        """Answer for one row over the columns' own memory, where two resources take part."""
+        if len(state.amounts) != 2:
+            return None
+        columns = view.table.columns
+        places: list[int] = np.arange(len(columns.resources))[state.places].tolist()
+        (one, one_used), (two, two_used) = ((window(columns.allocatable[place]), columns.requested_of[place])
+                                            for place in places)
+        one_more, two_more = state.amounts[:, 0].tolist()
 
-def _balance(fractions: Sequence[Fractions], there: Sequence[Mask], rows: int) -> Scores:
+        def answer(row: int) -> int:
+            whole, other = one[row], two[row]
+            if not whole or not other:
+                return 75                                  # fewer than two take part: always in balance
+            used, used_two = one_used[row], two_used[row]
+            before = abs(min(used / whole, 1.0) - min(used_two / other, 1.0)) / 2
+            after = abs(min((used + one_more) / whole, 1.0) - min((used_two + two_more) / other, 1.0)) / 2
+            change = 50 + int((1 - after) * 100) - int((1 - before) * 100)
+            return 50 + (change // 2 if change >= 0 else -(-change // 2))
+        return answer
+
+
+def _balance_of_two(fractions: Fractions) -> Scores:
+    """Return 100 less half the difference of two fractions, which may pass 1."""
+    np.minimum(fractions, 1.0, out=fractions)                          # (2, rows)
+    spread = fractions[0] - fractions[1]
+    np.abs(spread, out=spread)
+    score: Scores = ((1 - spread / 2) * 100).astype(np.int64)          # truncated
+    return score
+
+
+def _balance(fractions: Fractions, there: npt.NDArray[np.bool_]) -> Scores:
     """Return 100 less the spread of the fractions, per row, over the resources that the row has."""
-    if not fractions:
-        return np.full(rows, 100, np.int64)
-    has = np.stack(there)                                              # (resources, rows)
-    values = np.where(has, np.stack(fractions), 0.0)                   # (resources, rows)
-    number = has.sum(axis=0)                                           # (rows,)
-    if len(fractions) == 2:
-        spread = np.where(number == 2, np.abs(values[0] - values[1]) / 2, 0.0)
-        pair: Scores = np.trunc((1 - spread) * 100).astype(np.int64)
-        return pair
-    score: Scores = np.trunc((1 - _deviation(values, has, number)) * 100).astype(np.int64)
+    if not len(fractions):
+        return np.full(fractions.shape[1], 100, np.int64)
+    values = np.where(there, fractions, 0.0)                           # (resources, rows)
+    number = there.sum(axis=0)                                         # (rows,)
+    score: Scores = np.trunc((1 - _deviation(values, there, number)) * 100).astype(np.int64)
     return score
 
 

@@ -7,15 +7,15 @@ Not here: how the balance between resources changes (NodeResourcesBalancedAlloca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from bayplan.cluster.columns import CPU, MEMORY
+from bayplan.cluster.columns import Columns, Int64s, window
 from bayplan.cluster.shapes import REQUESTS, Requests
-from bayplan.cluster.view import View
+from bayplan.cluster.view import Places, View
 from bayplan.framework.plugin import (
     FITS,
     NO_GATES,
@@ -47,7 +47,7 @@ from bayplan.framework.resources import (
 LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
 TOO_MANY_PODS = "Too many pods"
 IN_ORDER = ("cpu", "memory", "ephemeral-storage")
-NONZERO = {"cpu": CPU, "memory": MEMORY}
+NONZERO = ("cpu", "memory")                                # counted with defaults, in this order
 
 
 class RatioParam(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -92,8 +92,13 @@ class NodeResourcesFitArgs(msgspec.Struct, frozen=True, rename="camel", forbid_u
 class State(NamedTuple):
     """A pod's amounts, as the filter and as the score take them."""
 
-    needed: tuple[tuple[str, int], ...]                    # in the order in which they are reported
-    scored: tuple[tuple[str, int, int], ...]               # (resource, weight, amount)
+    needs: Places
+    needed: Int64s                                         # (needs, 1)
+    names: tuple[str, ...]                                 # of what is needed, in the order in which it is reported
+    scores: Places
+    scored: Int64s                                         # (scores, 1)
+    weights: Int64s                                        # (scores, 1)
+    nonzero: tuple[int, ...] | None                        # of each scored resource: its row in `nonzero`, -1 if none
 
 
 class NodeResourcesFit(Plugin[Requests, State]):
@@ -119,29 +124,36 @@ class NodeResourcesFit(Plugin[Requests, State]):
     def prepare(self, part: Requests, view: View) -> Prepared[State]:
         """Put the amounts in order; zeros and what is ignored fit anywhere."""
         amounts = {name: amount for name, amount in part.fit if amount > 0 and not is_ignored(name, *self.ignored)}
-        names = [*(name for name in IN_ORDER if name in amounts), *sorted(amounts.keys() - set(IN_ORDER))]
-        return Prepared(State(tuple((name, amounts[name]) for name in names),
-                              tuple(weighed(self.specs, dict(part.scored)))))
+        names = (*(name for name in IN_ORDER if name in amounts), *sorted(amounts.keys() - set(IN_ORDER)))
+        scored = weighed(self.specs, dict(part.scored))
+        scored_names = [name for name, _, _ in scored]
+        return Prepared(State(
+            needs=view.places(names), needed=_standing(amounts[name] for name in names), names=names,
+            scores=view.places(scored_names), scored=_standing(amount for _, _, amount in scored),
+            weights=_standing(weight for _, weight, _ in scored),
+            nonzero=None if scored_names == list(NONZERO) else tuple(
+                NONZERO.index(name) if name in NONZERO else -1 for name in scored_names)))
 
     def fits(self, state: State, view: View) -> Mask:
         """Compare without saying why."""
-        fits = view.pods < view.pods_allowed                           # (rows,)
-        for name, amount in state.needed:
-            fits &= amount <= view.allocatable(name) - view.requested(name)
+        fits: Mask = view.pods < view.pods_allowed                     # (rows,)
+        if state.names:
+            free = view.allocatable(state.needs) - view.requested(state.needs)     # (needs, rows)
+            for enough in free >= state.needed:
+                fits &= enough
         return fits
 
     def filter(self, state: State, view: View) -> Ruling:
         """Name everything that is missing on each row; a need beyond the whole node cannot be cured by eviction."""
         full = view.pods + 1 > view.pods_allowed                       # (rows,)
-        lacking, hopeless = [full], np.zeros(len(view), np.bool_)
+        whole = view.allocatable(state.needs)                          # (needs, rows)
+        missing = state.needed - (whole - view.requested(state.needs))     # (needs, rows)
+        lacking = missing > 0
+        hopeless: Mask = np.logical_or.reduce(lacking & (state.needed > whole))  # (rows,)
         short: dict[str, Column] = {TOO_MANY_PODS: np.where(full, view.pods + 1 - view.pods_allowed, 0)}
-        for name, amount in state.needed:
-            whole = view.allocatable(name)
-            missing = amount - (whole - view.requested(name))
-            lacking.append(missing > 0)
-            hopeless |= (missing > 0) & (amount > whole)
-            short[f"Insufficient {name}"] = np.maximum(missing, 0)
-        codes, outcomes = _combined(lacking, hopeless, tuple(short))
+        short |= {f"Insufficient {name}": np.maximum(amounts, 0)
+                  for name, amounts in zip(state.names, missing, strict=True)}
+        codes, outcomes = _combined([full, *lacking], hopeless, tuple(short))
         return Ruling(codes, outcomes, short)
 
     def prepare_score(self, state: State, view: View, feasible: Mask) -> State | Failed:
@@ -150,47 +162,100 @@ class NodeResourcesFit(Plugin[Requests, State]):
 
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Average the resources' scores by weight."""
-        return self.strategy([(weight, view.allocatable(name), self._used(name, view) + amount)
-                              for name, weight, amount in state.scored], len(view))
+        return self.strategy(state, view.allocatable(state.scores), self._used(state, view) + state.scored)
 
-    def _used(self, name: str, view: View) -> Column:
-        return view.nonzero(NONZERO[name]) if name in NONZERO else view.requested(name)
+    def _used(self, state: State, view: View) -> Int64s:
+        """Return what is in use of each scored resource, as (scores, rows)."""
+        if state.nonzero is None:
+            return view.nonzero
+        nonzero = view.nonzero
+        used = np.array(view.requested(state.scores))
+        for at, place in enumerate(state.nonzero):
+            if place >= 0:
+                used[at] = nonzero[place]
+        return used
 
-    def _ratio(self, parts: Sequence[tuple[int, Column, Column]], rows: int) -> Scores:
+    def _ratio(self, state: State, whole: Int64s, used: Int64s) -> Scores:
         """Score by the configured curve; a resource that scores nothing does not count at all."""
-        total, weights = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-        for weight, whole, used in parts:
-            there = np.maximum(whole, 1)
-            usage = np.where(used > whole, 100, used * 100 // there)
-            score = np.where(whole > 0, curve_at(self.curve, usage), 0)
-            total += weight * score
-            weights += np.where(score > 0, weight, 0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = np.floor(total / np.maximum(weights, 1) + 0.5)      # round half away from zero; never negative
+        usage = np.where(used > whole, 100, used * 100 // np.maximum(whole, 1))    # (scores, rows)
+        scores = np.where(whole > 0, curve_at(self.curve, usage), 0)
+        total = (state.weights * scores).sum(axis=0)                   # (rows,)
+        weights = np.where(scores > 0, state.weights, 0).sum(axis=0)
+        mean = np.floor(total / np.maximum(weights, 1) + 0.5)          # round half away from zero; never negative
         return np.where(weights > 0, mean, 0).astype(np.int64)
 
+    def row(self, state: State, view: View) -> Callable[[int], int] | None:
+        """Answer for one row over the columns' own memory; only for the usual strategy."""
+        if self.strategy is not _least_allocated:
+            return None
+        columns = view.table.columns
+        pods, allowed = columns.pods_of, window(columns.pods_allowed)
+        needs = [(window(columns.allocatable[place]), columns.requested_of[place], need)
+                 for place, need in zip(self._each(state.needs, columns), state.needed[:, 0].tolist(), strict=True)]
+        nonzero = state.nonzero if state.nonzero is not None else range(len(NONZERO))
+        scored = [(window(columns.allocatable[place]),
+                   columns.requested_of[place] if at < 0 else columns.nonzero_of[at], more, weight)
+                  for place, at, more, weight in zip(self._each(state.scores, columns), nonzero,
+                                                     state.scored[:, 0].tolist(), state.weights[:, 0].tolist(),
+                                                     strict=True)]
 
-def _least_allocated(parts: Sequence[tuple[int, Column, Column]], rows: int) -> Scores:
-    return _mean([(weight, whole, np.maximum(whole - used, 0)) for weight, whole, used in parts], rows)
+        def answer(row: int) -> int:
+            if pods[row] >= allowed[row]:
+                return -1
+            for whole, used, need in needs:
+                if need > whole[row] - used[row]:
+                    return -1
+            total = weights = 0
+            for whole, used, more, weight in scored:
+                there = whole[row]
+                if there:
+                    weights += weight
+                    left = there - used[row] - more
+                    if left > 0:
+                        total += weight * (left * 100 // there)
+            return total // weights if weights else 0
+        return answer
+
+    @staticmethod
+    def _each(places: Places, columns: Columns) -> list[int]:
+        """Return places one by one."""
+        found: list[int] = np.arange(len(columns.resources))[places].tolist()
+        return found
 
 
-def _most_allocated(parts: Sequence[tuple[int, Column, Column]], rows: int) -> Scores:
-    return _mean([(weight, whole, np.minimum(used, whole)) for weight, whole, used in parts], rows)
+def _standing(amounts: Iterable[int]) -> Int64s:
+    """Return amounts as a column that stands against rows, as (amounts, 1)."""
+    return np.array(list(amounts), np.int64).reshape(-1, 1)
 
 
-def _mean(parts: Sequence[tuple[int, Column, Column]], rows: int) -> Scores:
+def _least_allocated(state: State, whole: Int64s, used: Int64s) -> Scores:
+    left = whole - used                                                # (scores, rows)
+    return _mean(state, whole, np.maximum(left, 0, out=left))
+
+
+def _most_allocated(state: State, whole: Int64s, used: Int64s) -> Scores:
+    return _mean(state, whole, np.minimum(used, whole))
+
+
+def _mean(state: State, whole: Int64s, share: Int64s) -> Scores:
     """Average percentages by weight; a resource that the node does not have is left out there."""
-    total, weights = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-    for weight, whole, share in parts:
-        there = whole > 0
-        total += np.where(there, weight * (share * 100 // np.maximum(whole, 1)), 0)
-        weights += np.where(there, weight, 0)
-    return total // np.maximum(weights, 1)
+    share *= 100                                                       # (scores, rows), fresh
+    if not len(share):
+        return np.zeros(share.shape[1], np.int64)
+    if whole.all():
+        share //= whole
+        share *= state.weights
+        mean: Scores = np.add.reduce(share) // int(state.weights.sum())
+        return mean
+    there = whole > 0
+    total = np.where(there, state.weights * (share // np.maximum(whole, 1)), 0).sum(axis=0)
+    of_those: Scores = total // np.maximum(np.where(there, state.weights, 0).sum(axis=0), 1)
+    return of_those
 
 
 def curve_at(points: Sequence[tuple[int, int]], usage: Column) -> Scores:
     """Read a piecewise linear curve, dividing toward zero as Go does."""
-    result = np.full(len(usage), points[-1][1], np.int64)
+    result = np.full(usage.shape, points[-1][1], np.int64)
     for (low, from_score), (high, to_score) in zip(reversed(points[:-1]), reversed(points[1:]), strict=True):
         rise = (to_score - from_score) * (usage - low)
         step = np.where(rise < 0, -(-rise // (high - low)), rise // (high - low))

@@ -1,0 +1,162 @@
+"""The guard: every call into a rule, whoever wrote it, and what its answer must look like.
+
+A rule that raises, or answers with a wrong type, dtype, length or index, costs its pod an error and nothing else: a
+PluginFault names the rule, the pod, the method, what was expected and what came.
+Invariant: what comes out of here can be computed with without looking at it again.
+Not here: in which order rules are asked (evaluate.py), and upstream's own check of normalised scores.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import numpy as np
+
+from bayplan.framework.plugin import Failed, Outcome, PodsMoved, Prepared, Rejected, Ruling, Scores, Skip
+
+if TYPE_CHECKING:
+    from bayplan.api.objects import Pod
+    from bayplan.cluster.columns import Bools, Row
+    from bayplan.cluster.view import View
+    from bayplan.framework.profile import Instance
+
+A = TypeVar("A")
+
+TEXT_SHOWN_MAX: Final = 300
+
+
+class PluginFault(Exception):
+    """A rule that raised, or gave an answer that is none."""
+
+    def __init__(self, plugin: str, method: str, pod: str, problem: str) -> None:
+        """Say which rule, asked what, about whom, and what is wrong."""
+        self.plugin = plugin
+        self.problem = f"{method}: {problem}"              # without the pod: the same for all pods
+        super().__init__(f'plugin "{plugin}" failed at {method} for pod {pod}: {problem}')
+
+
+class Misanswer(Exception):
+    """Raised by whoever finds an answer wrong: what was expected and what came."""
+
+
+class Guard:
+    """Calls rules about one pod."""
+
+    def __init__(self, pod: Pod) -> None:
+        self.pod = pod
+
+    def pre_enqueue(self, instance: Instance, view: View) -> Outcome | None:
+        """Ask whether the pod may be tried."""
+        found = self._call(instance, "pre_enqueue", lambda: instance.plugin.pre_enqueue(self.pod, view))
+        self._is(instance, "pre_enqueue", found, (Outcome, type(None)), "an Outcome or None")
+        return found
+
+    def prepare(self, instance: Instance, part: object, view: View) -> Prepared[object] | Rejected | Failed:
+        """Let a rule work out what it asks the columns with."""
+        found = self._call(instance, "prepare", lambda: instance.plugin.prepare(part, view))
+        self._is(instance, "prepare", found, (Prepared, Rejected, Failed), "Prepared, Rejected or Failed")
+        return found
+
+    def filter(self, instance: Instance, state: object, view: View) -> Ruling:
+        """Ask which rows fit and why the others do not."""
+        ruling: Ruling = self._call(instance, "filter", lambda: instance.plugin.filter(state, view))
+        self._is(instance, "filter", ruling, (Ruling,), "a Ruling")
+        self._column(instance, "filter", ruling.codes, len(view), "an int16 code")
+        if not len(ruling.codes):
+            return ruling
+        least, most = int(ruling.codes.min()), int(ruling.codes.max())
+        if least < 0 or (most and most >= len(ruling.outcomes)):
+            wrong = least if least < 0 else most
+            raise self._fault(instance, "filter", f"expected codes below {len(ruling.outcomes)}, the number of outcomes, "
+                                                  f"got {wrong}")
+        return ruling
+
+    def with_pods(self, instance: Instance, state: object, view: View, row: Row, pods: PodsMoved) -> object:
+        """Let a rule think of pods as on a row."""
+        return self._call(instance, "with_pods", lambda: instance.plugin.with_pods(state, view, row, pods))
+
+    def prepare_score(self, instance: Instance, state: object, view: View, feasible: Bools) -> object | Skip | Failed:
+        """Let a rule work out what it scores with."""
+        return self._call(instance, "prepare_score", lambda: instance.plugin.prepare_score(state, view, feasible))
+
+    def score(self, instance: Instance, state: object, view: View, feasible: Bools) -> Scores:
+        """Ask for each row's score."""
+        found = self._call(instance, "score", lambda: instance.plugin.score(state, view, feasible))
+        return self._column(instance, "score", found, len(view), "a whole number (int64)").astype(np.int64, copy=False)
+
+    def normalize(self, instance: Instance, state: object, view: View, scores: Scores, feasible: Bools) -> Scores:
+        """Let a rule bring its scores into range."""
+        found = self._call(instance, "normalize",
+                           lambda: instance.plugin.normalize(state, view, scores, feasible))
+        return self._column(instance, "normalize", found, len(view), "a whole number (int64)").astype(np.int64,
+                                                                                                        copy=False)
+
+    def reservation(self, instance: Instance, state: object, view: View, row: Row) -> object | None:
+        """Ask what placing the pod on a row would take."""
+        return self._call(instance, "reservation", lambda: instance.plugin.reservation(state, view, row))
+
+    # -- what is wrong with an answer
+
+    def _call(self, instance: Instance, method: str, call: Callable[[], A]) -> A:
+        try:
+            return call()
+        except Misanswer as problem:
+            raise self._fault(instance, method, str(problem)) from problem
+        except (Exception, SystemExit) as error:
+            raise self._fault(instance, method, raised(error)) from error
+
+    def _is(self, instance: Instance, method: str, found: object, kinds: tuple[type, ...], expected: str) -> None:
+        if not isinstance(found, kinds):
+            raise self._fault(instance, method, f"expected {expected}, got {described(found)}")
+
+    def _column(self, instance: Instance, method: str, found: object, rows: int, expected: str) -> Scores:
+        try:
+            return whole_numbers(found, rows, expected)
+        except Misanswer as problem:
+            raise self._fault(instance, method, str(problem)) from None
+
+    def _fault(self, instance: Instance, method: str, problem: str) -> PluginFault:
+        return PluginFault(instance.name, method, self.pod.key, problem)
+
+
+def whole_numbers(found: object, rows: int, expected: str = "a whole number (int64)") -> Scores:
+    """Return an answer that is one whole number a row, or raise Misanswer."""
+    wanted = f"{expected} for each of {rows} nodes"
+    if not isinstance(found, np.ndarray):
+        raise Misanswer(f"expected {wanted} as a NumPy array, got {described(found)}")
+    if found.dtype.kind not in "iu":
+        raise Misanswer(f"expected {wanted}, got {described(found)}; "
+                        "bayplan.lower_is_better, bayplan.higher_is_better or .astype(np.int64) makes them whole")
+    if found.shape != (rows,):
+        raise Misanswer(f"expected {wanted}, got {described(found)}")
+    return found
+
+
+def described(value: object) -> str:
+    """Say what a value is, without showing all of it."""
+    if isinstance(value, np.ndarray):
+        size = f"{len(value)} values" if value.ndim == 1 else f"an array of shape {value.shape}"
+        return f"{size} of dtype {value.dtype}"
+    if value is None:
+        return "None"
+    return f"{type(value).__name__} {_short(repr(value))}" if isinstance(value, int | float | str) else _article(value)
+
+
+def raised(error: BaseException) -> str:
+    """Say what was raised and on which line of which file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    last = next((frame for frame in reversed(frames) if frame.filename != __file__), None)
+    where = f" ({last.filename.replace(chr(92), '/').rpartition('/')[2]}, line {last.lineno})" if last else ""
+    text = _short(" ".join(str(error).split()))
+    return f"raised {type(error).__name__}: {text}{where}" if text else f"raised {type(error).__name__}{where}"
+
+
+def _article(value: object) -> str:
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= TEXT_SHOWN_MAX else text[:TEXT_SHOWN_MAX - 3] + "..."
