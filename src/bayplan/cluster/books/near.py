@@ -1,8 +1,8 @@
 """Near: things that some nodes reach, found by a node's labels without looking at all of them.
 
 A thing whose selector asks for one of some values of a label is kept under each of these values, any other among the
-loose ones; within its place it is sorted by size.  A node of a cluster with a local volume on each of 5,000 nodes is
-thus shown its own volumes only.
+loose ones; within its place it is sorted by size, then by name, so that what came when makes no difference.  A node of a
+cluster with a local volume on each of 5,000 nodes is thus shown its own volumes only.
 Invariant: whatever a node's labels reach is among what they are shown, once, smallest first.
 Not here: whether a node really reaches it (the rule asks).
 """
@@ -21,7 +21,7 @@ LOOSE: Spot = ("", "")
 
 class _Placed(NamedTuple, Generic[T]):
     spots: tuple[Spot, ...]
-    rank: tuple[int, int]                                  # (size, order of arrival)
+    size: int
     thing: T
 
 
@@ -30,24 +30,20 @@ class Near(Generic[T]):
 
     def __init__(self) -> None:
         self._placed: dict[str, _Placed[T]] = {}
-        self._at: dict[Spot, list[tuple[tuple[int, int], str]]] = {}   # sorted by rank
+        self._at: dict[Spot, list[tuple[int, str]]] = {}               # (size, name), sorted
         self._versions: dict[Spot, int] = {}
         self._keys: dict[str, int] = {}                                # label key -> spots of that key
-        self._arrivals = 0
 
     def put(self, name: str, size: int, spots: Iterable[Spot], thing: T) -> None:
         """Put a thing where it can be found, instead of what had its name."""
-        old = self._placed.get(name)
-        self._arrivals += 1
-        arrival = old.rank[1] if old is not None else self._arrivals
         self.drop(name)
-        placed = self._placed[name] = _Placed(tuple(dict.fromkeys(spots)) or (LOOSE,), (size, arrival), thing)
+        placed = self._placed[name] = _Placed(tuple(dict.fromkeys(spots)) or (LOOSE,), size, thing)
         for spot in placed.spots:
             there = self._at.get(spot)
             if there is None:
                 there = self._at[spot] = []
                 self._keys[spot[0]] = self._keys.get(spot[0], 0) + 1
-            insort(there, (placed.rank, name))
+            insort(there, (size, name))
             self._changed(spot)
 
     def drop(self, name: str) -> None:
@@ -57,7 +53,7 @@ class Near(Generic[T]):
             return
         for spot in placed.spots:
             there = self._at[spot]
-            del there[bisect_left(there, (placed.rank, name))]
+            del there[bisect_left(there, (placed.size, name))]
             if not there:
                 del self._at[spot]
                 self._keys[spot[0]] -= 1
@@ -70,7 +66,7 @@ class Near(Generic[T]):
 
     def of(self, labels: Mapping[str, str], size: int = 0) -> Iterator[tuple[str, T]]:
         """Give what labels might reach and is at least of a size, the smallest first, with its name."""
-        rows = [there[bisect_left(there, ((size, 0), "")):] for spot in self._spots(labels)
+        rows = [there[bisect_left(there, (size, "")):] for spot in self._spots(labels)
                 if (there := self._at.get(spot)) is not None]
         for _, name in rows[0] if len(rows) == 1 else merge(*rows):
             yield name, self._placed[name].thing
