@@ -473,9 +473,10 @@ class ContainerImage(Object, frozen=True, kw_only=True):
 
 
 class NodeStatus(Object, frozen=True, kw_only=True):
-    """What a node has."""
+    """What a node has; its capacity only counts where nothing is said to be allocatable."""
 
     allocatable: Quantities = {}
+    capacity: Quantities = {}
     images: tuple[ContainerImage, ...] = ()
     declared_features: tuple[str, ...] = ()
 
@@ -494,7 +495,6 @@ class Namespace(Object, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
 
 
-def uid_of(thing: Identified) -> str:
+def uid_of(it: Identified) -> str:
     """Give an object's uid or, where it has none, `<kind in small letters>/<namespace>/<name>`."""
-    meta = thing.metadata
-    return meta.uid or f"{type(thing).__name__.lower()}/{meta.namespace}/{meta.name}"
+    return it.metadata.uid or f"{type(it).__name__.lower()}/{it.metadata.namespace}/{it.metadata.name}"
