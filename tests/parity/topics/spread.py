@@ -23,11 +23,9 @@ def decorate(world: World) -> None:
     if world.chance(0.72):
         count = draw.weighted({1: 5, 2: 4, 3: 1.5, 4: 0.3})
         constraints = [_constraint(draw, world.pod) for _ in range(count)]
-        if world.chance(0.11):  # one whose selector cannot be read
-            odd = {"labelSelector": label_selector(draw, bad=1)}
-            if draw.chance(0.45):
-                odd["whenUnsatisfiable"] = "ScheduleAnyway"
-            constraints[-1] |= odd
+        if world.chance(0.13):  # one whose selector cannot be read
+            action = draw.weighted({"DoNotSchedule": 6, "ScheduleAnyway": 4})
+            constraints[-1] |= {"labelSelector": label_selector(draw, bad=1), "whenUnsatisfiable": action}
         world.spec["topologySpreadConstraints"] = constraints
     elif world.chance(0.9):
         _own(world)
