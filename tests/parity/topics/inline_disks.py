@@ -8,7 +8,9 @@ DISKS = ("disk-1", "disk-2", "disk-3")
 
 def inline_disk(draw: Draw) -> Manifest:
     """Return a volume's source that names a disk; few disks, so that pods meet at them."""
-    kind = draw.weighted({"gce": 4, "ebs": 3, "rbd": 3, "iscsi": 3, "azure": 0.6, "cinder": 0.6, "portworx": 0.6, "csi": 0.6})
+    kind = draw.weighted(
+        {"gce": 4, "ebs": 3, "rbd": 3, "iscsi": 3, "azure": 0.6, "cinder": 0.6, "portworx": 0.6, "csi": 0.6}
+    )
     disk, read_only = draw.choice(DISKS), draw.chance(0.4)
     if kind == "gce":
         return {"gcePersistentDisk": {"pdName": disk, "readOnly": read_only}}
