@@ -17,6 +17,7 @@ from bayplan.api.objects import Pod, uid_of
 from bayplan.cluster.columns import Bools, Row
 from bayplan.cluster.residents import Resident
 from bayplan.cluster.view import RowWith, View
+from bayplan.framework.guard import Guard, PluginFault
 from bayplan.framework.plugin import (
     SCORE_MAX,
     SKIP,
@@ -44,21 +45,28 @@ class Attempt:
         self.pod = pod
         self.shape = shape
         self.view = View(table)
+        self.guard = Guard(pod)
         self.result = Evaluation(self.view.names, self.view.live.copy())
         self.states: dict[str, object] = {}                # by rule, what prepare found
         self.skipped: set[str] = set()
         self.result.reservations = self._reservations
 
     def evaluate(self) -> Evaluation:
-        """Ask everything."""
-        if not self.table.count:
-            return self.result
+        """Ask everything; a rule that fails ends the attempt with an error."""
+        if self.table.count:
+            try:
+                self._ask()
+            except PluginFault as fault:
+                self.result.fault = fault
+                self._fail(fault.plugin, (str(fault),), str(fault))
+        return self.result
+
+    def _ask(self) -> None:
         self._prepare()
         if self.result.error is None and self.result.pre_filter.code is Code.SUCCESS:
             self._filter()
             if self.result.error is None and self.result.feasible.any():
                 self._score()
-        return self.result
 
     # 1 what can be said before any row is looked at
 
@@ -95,7 +103,7 @@ class Attempt:
 
     def _prepared(self, instance: Instance) -> Prepared[object] | Rejected | Failed:
         part = instance.plugin.reads
-        return instance.plugin.prepare(self.pod if part is None else self.shape.part(part), self.view)
+        return self.guard.prepare(instance, self.pod if part is None else self.shape.part(part), self.view)
 
     def _keep(self, instance: Instance, found: Prepared[object]) -> None:
         self.states[instance.name] = found.state
@@ -147,9 +155,9 @@ class Attempt:
         """Ask about all rows, or, where each row is a search, about those that are left."""
         state = self.states[instance.name]
         if not instance.plugin.searches:
-            return instance.plugin.filter(state, self.view)
+            return self.guard.filter(instance, state, self.view)
         rows = np.flatnonzero(left)
-        some = instance.plugin.filter(state, View(self.table, rows))
+        some = self.guard.filter(instance, state, View(self.table, rows))
         codes = np.zeros(len(left), np.int16)
         codes[rows] = some.codes
         return Ruling(codes, some.outcomes)
@@ -172,8 +180,8 @@ class Attempt:
         for instance in self._filters():
             state = self.states[instance.name]
             if instance.plugin.overrides("with_pods"):
-                state = instance.plugin.with_pods(state, view, row, PodsMoved(added))
-            ruling = instance.plugin.filter(state, view)
+                state = self.guard.with_pods(instance, state, view, row, PodsMoved(added))
+            ruling = self.guard.filter(instance, state, view)
             if ruling.codes[0]:
                 outcome = ruling.outcomes[int(ruling.codes[0])]
                 self.result.single[row] = Answer(outcome.code, instance.name, outcome.texts)
@@ -199,7 +207,7 @@ class Attempt:
         for instance in self.profile.pre_score:
             if instance.name not in states:
                 continue
-            state = instance.plugin.prepare_score(states[instance.name], self.view, feasible)
+            state = self.guard.prepare_score(instance, states[instance.name], self.view, feasible)
             if isinstance(state, Failed):
                 result.error = f'running PreScore plugin "{instance.name}": {state.text}'
                 return
@@ -223,8 +231,9 @@ class Attempt:
             view, among = View(self.table, rows), np.ones(len(rows), np.bool_)
         else:
             rows, view, among = None, self.view, feasible
-        raw = plugin.score(state, view, among)
-        final = plugin.normalize(state, view, raw.copy(), among) if plugin.overrides("normalize") else raw
+        raw = final = self.guard.score(instance, state, view, among)
+        if plugin.overrides("normalize"):
+            final = self.guard.normalize(instance, state, view, raw.copy(), among)
         wrong = final[among & ((final < 0) | (final > SCORE_MAX))]
         if len(wrong):
             self.result.error = (f'plugin "{instance.name}" returns an invalid score {wrong[0]}, '

@@ -69,8 +69,8 @@ class Guard:
         least, most = int(ruling.codes.min()), int(ruling.codes.max())
         if least < 0 or (most and most >= len(ruling.outcomes)):
             wrong = least if least < 0 else most
-            raise self._fault(instance, "filter", f"expected codes below {len(ruling.outcomes)}, the number of outcomes, "
-                                                  f"got {wrong}")
+            problem = f"expected codes below {len(ruling.outcomes)}, the number of outcomes, got {wrong}"
+            raise self._fault(instance, "filter", problem)
         return ruling
 
     def with_pods(self, instance: Instance, state: object, view: View, row: Row, pods: PodsMoved) -> object:

@@ -10,7 +10,7 @@ Not here: what a whole plugin sees (`cluster/view.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bayplan.api.objects import Node
     from bayplan.cluster.view import View
 
+A = TypeVar("A")
 T = TypeVar("T", bound=np.generic)
 
 Floats = npt.NDArray[np.float64]
@@ -38,6 +39,10 @@ class Nodes:
     def __len__(self) -> int:
         """Count the nodes."""
         return len(self._places)
+
+    def __iter__(self) -> Iterator[OneNode]:
+        """Give one node after the other."""
+        return (OneNode(self, place) for place in range(len(self)))
 
     def __getitem__(self, place: int) -> OneNode:
         """Return one node; the place is its place in the columns."""
@@ -81,11 +86,11 @@ class Nodes:
 
     def allocatable(self, resource: str) -> Int64s:
         """Return what each node has of a resource for pods; 0 where it has none."""
-        return self._some(self._view.allocatable(resource))
+        return self._some(self._view.allocatable(self._view.places((resource,)))[0])
 
     def requested(self, resource: str) -> Int64s:
         """Return what the pods on each node ask for of a resource."""
-        return self._some(self._view.requested(resource))
+        return self._some(self._view.requested(self._view.places((resource,)))[0])
 
     def free(self, resource: str) -> Int64s:
         """Return what is left on each node of a resource; negative where more is asked for than there is."""
@@ -103,9 +108,6 @@ class Nodes:
 
     def _some(self, column: npt.NDArray[T]) -> npt.NDArray[T]:
         return column[self._places]
-
-
-A = TypeVar("A")
 
 
 class OneNode:

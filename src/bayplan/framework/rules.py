@@ -1,7 +1,7 @@
 """A first rule: one function, decorated, is a plugin.
 
-`score` and `filter` ask once for all nodes; `score_node` and `filter_node` ask about one node at a time, which is easier
-to write and as many calls as there are nodes.  A score's nodes are those that fit.  What comes out is a plugin class
+`score` and `filter` ask once for all nodes; `score_node` and `filter_node` ask about one node at a time: easier to
+write, and as many calls as there are nodes.  A score's nodes are those that fit.  What comes out is a plugin class
 like any other, found as an entry point, as `module:name` or in a file given by hand.
 Invariant: a rule's answer is checked before anything is computed with it; what is wrong is a Misanswer.
 Not here: the contract of whole plugins (plugin.py) and what nodes show (nodes.py).
@@ -82,8 +82,8 @@ class ScoreNodeRule(ScoreRule):
     asks_each_node = True
 
     def _answer(self, pod: Pod, nodes: Nodes) -> object:
-        answers = [type(self).rule(pod, node) for node in nodes]       # type: ignore[attr-defined]  # by __getitem__
-        for answer, node in zip(answers, nodes, strict=True):          # type: ignore[call-overload]  # as above
+        answers = [type(self).rule(pod, node) for node in nodes]
+        for answer, node in zip(answers, nodes, strict=True):
             if isinstance(answer, bool) or not isinstance(answer, int | np.integer):
                 raise Misanswer(f"expected a whole number from 0 to {SCORE_MAX} for node {node.name}, "
                                 f"got {described(answer)}")
@@ -114,8 +114,8 @@ class FilterNodeRule(FilterRule):
     asks_each_node = True
 
     def _answer(self, pod: Pod, nodes: Nodes) -> object:
-        answers = [type(self).rule(pod, node) for node in nodes]       # type: ignore[attr-defined]  # by __getitem__
-        for answer, node in zip(answers, nodes, strict=True):          # type: ignore[call-overload]  # as above
+        answers = [type(self).rule(pod, node) for node in nodes]
+        for answer, node in zip(answers, nodes, strict=True):
             if not isinstance(answer, bool | np.bool_):
                 raise Misanswer(f"expected True or False for node {node.name}, got {described(answer)}")
         return np.array(answers, np.bool_)
@@ -145,15 +145,15 @@ def score_node(*, weight: int = 1) -> Callable[[ScoreNodeFunction], AnyPluginCla
 def score_node(
     function: ScoreNodeFunction | None = None, /, *, weight: int = 1
 ) -> AnyPluginClass | Callable[[ScoreNodeFunction], AnyPluginClass]:
-    """Make a function of the pod and one node a rule: it returns a score from 0 to 100; slow where nodes are many."""
+    """Make a function of the pod and one node a rule: it returns a score from 0 to 100; slow for many."""
     return _decorated(function, ScoreNodeRule, weight=weight)
 
 
 @overload
-def filter(function: FilterFunction, /) -> AnyPluginClass: ...
+def filter(function: FilterFunction, /) -> AnyPluginClass: ...  # noqa: A001 - a rule's author writes bayplan.filter
 @overload
-def filter(*, reason: str = "") -> Callable[[FilterFunction], AnyPluginClass]: ...
-def filter(  # noqa: A001 - a rule's author writes bayplan.filter, and nobody imports it bare
+def filter(*, reason: str = "") -> Callable[[FilterFunction], AnyPluginClass]: ...  # noqa: A001 - as above
+def filter(  # noqa: A001 - as above
     function: FilterFunction | None = None, /, *, reason: str = ""
 ) -> AnyPluginClass | Callable[[FilterFunction], AnyPluginClass]:
     """Make a function of the pod and all nodes a rule: it returns True for each node where the pod may go."""
@@ -167,7 +167,7 @@ def filter_node(*, reason: str = "") -> Callable[[FilterNodeFunction], AnyPlugin
 def filter_node(
     function: FilterNodeFunction | None = None, /, *, reason: str = ""
 ) -> AnyPluginClass | Callable[[FilterNodeFunction], AnyPluginClass]:
-    """Make a function of the pod and one node a rule: it returns True where the pod may go; slow where nodes are many."""
+    """Make a function of the pod and one node a rule: it returns True where the pod may go; slow for many."""
     return _decorated(function, FilterNodeRule, reason=reason)
 
 

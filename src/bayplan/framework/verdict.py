@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayplan.cluster.columns import Bools, Int64s, Row
+from bayplan.framework.guard import PluginFault
 from bayplan.framework.plugin import Code, Outcome, Ruling
 from bayplan.framework.profile import Instance
 
@@ -67,6 +68,7 @@ class Evaluation:
         self.skipped_score: tuple[str, ...] = ()
         self.totals: Int64s = np.zeros(len(live), np.int64)
         self.error: str | None = None                      # the attempt ended with an error of this text
+        self.fault: PluginFault | None = None              # it did because a rule broke the contract
         self.reservations: Callable[[Row], list[object]] = _nothing    # what placing the pod on a row would take
 
     def answer(self, row: int) -> Answer:
