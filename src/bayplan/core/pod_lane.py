@@ -1,0 +1,123 @@
+"""The pod lane: one pod at a time, by priority, then in the order in which they came.
+
+Each is held back, or asked about, and what is decided is then placed: assumed in the table, its volumes reserved, so
+that the next pod finds the room and the volumes taken.  A decision may be asked for its details until the next one is.
+Invariant: the same table, pods, profiles and seed give the same decisions.
+Not here: retrying what fits nowhere (queue.py, to come) and telling anybody (binding.py, to come).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from bayplan.api.objects import Pod, uid_of
+from bayplan.cluster.claims import Reservation
+from bayplan.cluster.reading import Reader
+from bayplan.cluster.table import Table
+from bayplan.cluster.view import View
+from bayplan.framework.guard import Guard, PluginFault
+from bayplan.framework.plugin import Outcome
+from bayplan.framework.profile import DEFAULT_SCHEDULER, Instance, Profile
+from bayplan.framework.run import Rules
+from bayplan.framework.verdict import Verdict
+
+
+class Decision:
+    """What became of one pod: a node, or why none; details are worked out when asked for."""
+
+    __slots__ = ("_fault", "held_by", "node", "pod", "profile", "verdict")
+
+    def __init__(self, pod: Pod, profile: Profile) -> None:
+        self.pod = pod
+        self.profile = profile
+        self.node: str | None = None                       # the chosen node's name
+        self.verdict: Verdict | None = None                # None: the pod was held back before it was asked about
+        self.held_by: tuple[Instance, Outcome] | None = None
+        self._fault: PluginFault | None = None
+
+    @property
+    def score(self) -> int | None:
+        """The chosen node's total."""
+        return self.verdict.score if self.verdict is not None else None
+
+    @property
+    def among(self) -> int:
+        """How many nodes were equally good; 0 when none is."""
+        return self.verdict.among if self.verdict is not None and self.verdict.row is not None else 0
+
+    @property
+    def message(self) -> str | None:
+        """Why there is no node, in kube-scheduler's words."""
+        if self._fault is not None:
+            return str(self._fault)
+        if self.held_by is not None:
+            return ", ".join(self.held_by[1].texts)
+        return self.verdict.message if self.verdict is not None else None
+
+    @property
+    def fault(self) -> PluginFault | None:
+        """What a rule did that no rule may do."""
+        if self.verdict is None or self.verdict.row is not None:
+            return self._fault
+        return self.verdict.evaluation.fault
+
+    def fail(self, fault: PluginFault) -> Decision:
+        """Note that a rule broke the contract."""
+        self._fault = fault
+        return self
+
+
+class PodLane:
+    """Tries pods on a table and places what fits."""
+
+    def __init__(self, table: Table, profiles: Mapping[str, Profile], *, seed: int = 0) -> None:
+        self.table = table
+        self.profiles = dict(profiles)
+        self.reader = Reader(table)
+        self.rules = Rules(table, self.reader, seed=seed)
+
+    def run(self, waiting: Iterable[Pod]) -> Iterator[Decision]:
+        """Decide about every pod, and place it when the next decision is asked for."""
+        for pod in in_order(waiting):
+            decision = self.ask(pod)
+            yield decision                                 # before anything changes: whoever wants details asks now
+            self.settle(decision)
+
+    def profile_of(self, pod: Pod) -> Profile:
+        """Return the profile of the pod's schedulerName, else the first."""
+        found = self.profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        return found if found is not None else next(iter(self.profiles.values()))
+
+    def ask(self, pod: Pod) -> Decision:
+        """Say what would become of a pod; nothing changes."""
+        profile = self.profile_of(pod)
+        decision, guard = Decision(pod, profile), Guard(pod)
+        for instance in profile.pre_enqueue:
+            try:
+                outcome = guard.pre_enqueue(instance, View(self.table))
+            except PluginFault as fault:
+                return decision.fail(fault)
+            if outcome is not None:
+                decision.held_by = (instance, outcome)
+                return decision
+        verdict = decision.verdict = self.rules.ask(pod, profile)
+        node = None if verdict.row is None else self.table.nodes[verdict.row]
+        decision.node = None if node is None else node.metadata.name
+        return decision
+
+    def settle(self, decision: Decision) -> None:
+        """Place a pod where it was decided that it goes; what it takes there is taken from then on."""
+        pod, verdict = decision.pod, decision.verdict
+        self.reader.forget(uid_of(pod))
+        if verdict is None or verdict.row is None or decision.node is None:
+            return
+        for reservation in verdict.evaluation.reservations(verdict.row) if pod.spec.volumes else ():
+            if isinstance(reservation, Reservation):
+                self.table.volumes.reserve(pod, reservation, decision.node)
+        self.table.drop_nomination(uid_of(pod))
+        self.table.place(pod, verdict.row, is_assumed=True)
+
+
+def in_order(waiting: Iterable[Pod]) -> Sequence[Pod]:
+    """Put pods in the order in which they are tried: by priority, then as they came."""
+    return sorted(waiting, key=lambda pod: -(pod.spec.priority or 0))
