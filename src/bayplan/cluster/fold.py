@@ -11,7 +11,7 @@ from typing import TypeAlias
 from bayplan.api import claims
 from bayplan.api.objects import Namespace, Node, Object, Pod, uid_of
 from bayplan.api.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
-from bayplan.cluster.table import FINISHED, Table
+from bayplan.cluster.table import Table
 
 VolumeObject: TypeAlias = (claims.PersistentVolume | claims.PersistentVolumeClaim | claims.StorageClass | claims.CSINode
                            | claims.CSIDriver | claims.CSIStorageCapacity | claims.VolumeAttachment)
@@ -44,10 +44,10 @@ def put_pod(table: Table, pod: Pod) -> None:
     if pod.spec.node_name:
         table.put_pod(pod)
         return
-    table.drop_nomination(uid_of(pod))
-    row = table.row_of.get(pod.status.nominated_node_name)
-    if row is not None and pod.status.phase not in FINISHED:
-        table.nominate(pod, row)
+    if table.is_assumed(uid_of(pod)):                      # it stays until its binding is seen, or has failed
+        return
+    table.drop_pod(uid_of(pod))
+    table.put_nomination(pod)
 
 
 def drop(table: Table, thing: Object) -> bool:

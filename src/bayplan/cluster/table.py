@@ -9,7 +9,8 @@ Not here: what rules may see (view.py), undoing (trial.py) and choosing rows (fr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import NamedTuple, TypeVar
 
 from bayplan.api import requests
 from bayplan.api.claims import DeviceClass
@@ -28,6 +29,14 @@ from bayplan.cluster.shapes import Shapes, Tolerations
 from bayplan.cluster.tallies import Scope, Tally
 
 FINISHED = frozenset({"Succeeded", "Failed"})
+W = TypeVar("W")
+
+
+class Stray(NamedTuple):
+    """A pod whose node is not there."""
+
+    pod: Pod
+    is_assumed: bool
 
 
 class Nomination:
@@ -69,37 +78,39 @@ class Table:
         self.nodes_version = 0                             # raised when nodes come or go
         self.pods: dict[str, Resident] = {}                # by uid
         self.on_row: list[dict[str, Resident]] = []        # by row: uid -> resident
-        self.strays: dict[str, dict[str, Pod]] = {}        # by name of a node that is not there: uid -> pod
+        self.strays: dict[str, dict[str, Stray]] = {}      # by name of a node that is not there: uid -> pod
         self.nominations: dict[str, Nomination] = {}       # by uid
         self.nominated_on: dict[int, dict[str, Nomination]] = {}
+        self.nominated_away: dict[str, dict[str, Pod]] = {}            # as strays, but nominated there
         self._free: list[Row] = []
         self._arrivals = 0
 
     # -- nodes
 
     def put_node(self, node: Node) -> Row:
-        """Take over a node, new or changed, and the pods that waited for it."""
+        """Take over a node, new or changed, and the pods that were bound or nominated to it before it came."""
         name = node.metadata.name
         row = self.row_of.get(name)
         if row is None:
             row = self._new_row(name)
         self._write_node(row, node)
-        for pod in self.strays.pop(name, {}).values():
-            self.place(pod, row)
+        for pod, is_assumed in self.strays.pop(name, {}).values():
+            self.place(pod, row, is_assumed=is_assumed)
+        for pod in list(self.nominated_away.get(name, {}).values()):
+            self.nominate(pod, row)
         return row
 
     def drop_node(self, name: str) -> None:
-        """Forget a node; its pods wait for it to come back."""
+        """Forget a node; pods bound or nominated to it wait for it to come back."""
         row = self.row_of.pop(name, None)
         if row is None:
             return
-        left = [resident.pod for resident in self.on_row[row].values()]
         for resident in list(self.on_row[row].values()):
             self.remove(resident.uid)
-        if left:
-            self.strays[name] = {uid_of(pod): pod for pod in left}
+            self.strays.setdefault(name, {})[resident.uid] = Stray(resident.pod, resident.is_assumed)
         for nomination in list(self.nominated_on.get(row, {}).values()):
             self.drop_nomination(nomination.uid)
+            self.nominated_away.setdefault(name, {})[nomination.uid] = nomination.pod
         node = self.nodes[row]
         if node is not None:
             self.images.drop(row, _image_sizes(node))
@@ -124,6 +135,7 @@ class Table:
         self.columns.live[row] = True
         self.columns.arrival[row] = self._arrivals
         self._arrivals += 1
+        self.keys.write(row, {})                           # every key knows the row before a tally asks it
         self.every.add(row, 1)
         self.count += 1
         self.nodes_version += 1
@@ -184,6 +196,7 @@ class Table:
         """Take over a pod that is bound, new or changed; a finished one is forgotten."""
         uid = uid_of(pod)
         name = pod.spec.node_name
+        self.drop_nomination(uid)
         if pod.status.phase in FINISHED:
             self.drop_pod(uid)
             return None
@@ -194,9 +207,8 @@ class Table:
             known.is_assumed = False
             return known
         self.drop_pod(uid)
-        self.drop_nomination(uid)
         if row is None:
-            self.strays.setdefault(name, {})[uid] = pod
+            self.strays.setdefault(name, {})[uid] = Stray(pod, is_assumed=False)
             return None
         return self.place(pod, row)
 
@@ -209,8 +221,12 @@ class Table:
         if uid in self.pods:
             self.remove(uid)
         else:
-            for strays in self.strays.values():
-                strays.pop(uid, None)
+            _drop_from(self.strays, uid)
+
+    def is_assumed(self, uid: str) -> bool:
+        """Say whether a pod was placed here and nobody has confirmed it yet."""
+        known = self.pods.get(uid) or next((there[uid] for there in self.strays.values() if uid in there), None)
+        return known is not None and known.is_assumed
 
     def place(self, pod: Pod, row: Row, *, is_assumed: bool = False) -> Resident:
         """Lay a pod on a row: every column, tally and book takes it in."""
@@ -249,9 +265,20 @@ class Table:
 
     # -- nominations
 
+    def put_nomination(self, pod: Pod) -> None:
+        """Take over where a waiting pod is nominated, if anywhere; its node may come later."""
+        uid, name = uid_of(pod), pod.status.nominated_node_name
+        self.drop_nomination(uid)
+        if name and pod.status.phase not in FINISHED:
+            if name in self.row_of:
+                self.nominate(pod, self.row_of[name])
+            else:
+                self.nominated_away.setdefault(name, {})[uid] = pod
+
     def nominate(self, pod: Pod, row: Row) -> None:
         """Think of a waiting pod as on a row when others of no higher priority are judged there."""
         self.drop_nomination(uid_of(pod))
+        self.residents.load(pod)                           # its terms are known before they are asked about
         nomination = Nomination(pod, row)
         self.nominations[nomination.uid] = nomination
         self.nominated_on.setdefault(row, {})[nomination.uid] = nomination
@@ -260,7 +287,9 @@ class Table:
     def drop_nomination(self, uid: str) -> Nomination | None:
         """Forget where a waiting pod was nominated."""
         nomination = self.nominations.pop(uid, None)
-        if nomination is not None:
+        if nomination is None:
+            _drop_from(self.nominated_away, uid)
+        else:
             there = self.nominated_on[nomination.row]
             del there[uid]
             if not there:
@@ -308,4 +337,13 @@ class Table:
 
 
 def _image_sizes(node: Node) -> dict[str, int]:
-    return {name: image.size_bytes for image in node.status.images for name in image.names}
+    """Return an image's size by name; of two entries of one name the first counts."""
+    return {name: image.size_bytes for image in reversed(node.status.images) for name in image.names}
+
+
+def _drop_from(away: MutableMapping[str, dict[str, W]], uid: str) -> None:
+    """Forget a pod among those that wait for some node."""
+    for name in [name for name, waiting in away.items() if uid in waiting]:
+        del away[name][uid]
+        if not away[name]:
+            del away[name]
