@@ -8,52 +8,33 @@ Not here: choosing rows and remembering answers (framework).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from bayplan.cluster.columns import Bools, Int32s, Int64s, Row, Rows
-from bayplan.cluster.keys import ABSENT, Key
+from bayplan.cluster.keys import ABSENT
 from bayplan.cluster.rows import NodeQuestion, judged, judged_row
-from bayplan.cluster.tallies import Match, Scope, Tally
+from bayplan.cluster.tallies import Scope, Tally
 
 if TYPE_CHECKING:
-    from bayplan.api.objects import Namespace, Node, Taint
-    from bayplan.api.selectors import PreferredTerms, RequiredAffinity, Selector
-    from bayplan.cluster.books import Book
+    from bayplan.api.objects import Node, Taint
+    from bayplan.api.selectors import PreferredTerms
     from bayplan.cluster.books.ports import HostPort
-    from bayplan.cluster.books.volumes import VolumeBooks
-    from bayplan.cluster.catalogues import Carried
     from bayplan.cluster.residents import Resident
-    from bayplan.cluster.shapes import Tolerations
     from bayplan.cluster.table import Table
 
 Places = slice | Rows                                      # where resources are in the blocks
-A = TypeVar("A", bound=Hashable)
-V = TypeVar("V")
 N = TypeVar("N", bound=np.generic)
 
 
-class Read(NamedTuple):
-    """Something a rule asked, what it was told, and how to ask again."""
-
-    ask: Callable[[], Hashable]
-    answer: Hashable
-
-    @property
-    def stands(self) -> bool:
-        """Say whether the answer is still the same."""
-        return self.ask() == self.answer
-
-
-class View:
+class View(Topology):
     """Rows of the table, all of them unless some are named."""
 
     def __init__(self, table: Table, rows: Rows | None = None) -> None:
-        self.table = table
-        self.reads: list[Read] = []
+        super().__init__(table)
         self.rows = np.arange(table.columns.rows) if rows is None else rows
         self._some = rows                                  # None: all, and columns need no gathering
         self._used = table.columns.rows
@@ -69,12 +50,6 @@ class View:
         shown = column[:self._used]
         shown.flags.writeable = False
         return shown
-
-    def recorded(self, ask: Callable[[], A]) -> A:
-        """Ask something that may change, and note the answer."""
-        answer = ask()
-        self.reads.append(Read(ask, answer))
-        return answer
 
     # -- columns of the node itself
 
@@ -210,35 +185,6 @@ class View:
 
     # -- pods by topology
 
-    def tally(self, match: Match) -> Tally:
-        """Return the tally of the pods that meet a condition."""
-        return self.table.residents.tally(match)
-
-    def carried(self, number: int) -> tuple[Carried, Tally]:
-        """Return a term that running pods may carry, and the tally of those that do."""
-        return self.table.carried.entries[number], self.table.carried.tallies[number]
-
-    def all_carried(self) -> Iterator[tuple[Carried, Tally]]:
-        """Return every term that running pods may carry, with its tally."""
-        self.recorded(lambda: self.table.carried.version)
-        return zip(self.table.carried.entries, self.table.carried.tallies, strict=True)
-
-    def anywhere(self, tally: Tally) -> bool:
-        """Say whether any row at all has any of a tally that is never negative."""
-        return self.recorded(lambda: tally.all > 0)
-
-    def sum_of(self, parts: Iterable[tuple[Tally, int]]) -> Tally:
-        """Return the tally that is the weighted sum of others."""
-        parts = tuple(parts)
-        if len(parts) == 1 and parts[0][1] == 1:
-            return parts[0][0]
-        return self.table.sum_of(parts)
-
-    def scope(self, affinity: RequiredAffinity | None, tolerations: Tolerations | None,
-              keys: tuple[str, ...]) -> Scope:
-        """Return the set of rows that pass an affinity and tolerations and have all of some keys."""
-        return self.table.scope(affinity, tolerations, keys)
-
     def has(self, key: str) -> Bools:
         """Which rows have a label key."""
         present: Bools = self._ids(key) != ABSENT
@@ -258,33 +204,6 @@ class View:
         """Which rows (or their domains) have any."""
         return self.count(tally, key, scope) > 0
 
-    def total(self, tally: Tally, key: str, scope: Scope | None = None) -> int:
-        """Return the number over all rows that have a key."""
-        return self.recorded(lambda: int(tally.domains(self._key(key), scope).numbers.sum()))
-
-    def none(self, tally: Tally, key: str) -> bool:
-        """Say whether no row that has a key has any of a tally that is never negative."""
-        return self.recorded(lambda: not tally.domains(self._key(key), None).numbers.any())
-
-    def domains(self, key: str, scope: Scope | None = None) -> int:
-        """Return how many domains of a key there are in a scope."""
-        return self.recorded(lambda: int(np.count_nonzero(self.table.every.domains(self._key(key), scope).numbers)))
-
-    def least(self, tally: Tally, key: str, scope: Scope | None = None, besides: Row | None = None) -> int | None:
-        """Return the smallest number of a domain, without that of one row if asked; None where there is no domain."""
-        def ask() -> int | None:
-            column = self._key(key)
-            exists = self.table.every.domains(column, scope).numbers != 0
-            numbers = tally.domains(column, scope).numbers
-            if besides is not None and column.ids[besides] != ABSENT:
-                exists = exists.copy()
-                exists[column.ids[besides]] = False
-            if len(numbers) < len(exists):
-                numbers = np.concatenate((numbers, np.zeros(len(exists) - len(numbers), np.int64)))
-            there = numbers[:len(exists)][exists]
-            return int(there.min()) if len(there) else None
-        return self.recorded(ask)
-
     def many(self, feasible: Bools) -> int:
         """Count the nodes among the feasible."""
         return int(np.count_nonzero(feasible))
@@ -295,40 +214,10 @@ class View:
         found = np.unique(ids)
         return len(found) - (not absent and len(found) > 0 and found[0] == ABSENT)
 
-    def _key(self, name: str) -> Key:
-        return self.table.key(name)
-
     def _ids(self, key: str) -> Rows:
         return self._of(self._key(key).ids)
 
-    # -- books
 
-    def looked_up(self, book: Book[V], key: str) -> V | None:
-        """Return a book's entry, and note its version."""
-        self.recorded(lambda: book.version_of(key))
-        return book.get(key)
-
-    def listed(self, book: Book[V]) -> Iterator[V]:
-        """Return all entries of a book, and note its version."""
-        self.recorded(lambda: book.version)
-        return iter(book)
-
-    @property
-    def volumes(self) -> VolumeBooks:
-        """The books of volumes; read them through `looked_up` and `listed`."""
-        return self.table.volumes
-
-    @property
-    def namespaces(self) -> Book[Namespace]:
-        """The book of namespaces; read it through `looked_up` and `listed`."""
-        return self.table.namespaces
-
-    def namespaces_matching(self, selector: Selector) -> frozenset[str]:
-        """Return the names of the namespaces whose labels a selector matches."""
-        def ask() -> frozenset[str]:
-            return frozenset(namespace.metadata.name for namespace in self.table.namespaces
-                             if selector.matches(namespace.metadata.labels))
-        return self.recorded(ask)
 
 
 class RowWith(View):

@@ -79,9 +79,9 @@ class State(NamedTuple):
     near_possible: bool                                    # the pod matches its own terms: it may be the first
     far: tuple[Asked, ...]
     unwelcome: tuple[Asked, ...]
-    part: Neighbours
+    wishes: tuple[Asked, ...]                              # what attracts or repels, weighted into one tally per key
+    grounds: tuple[Asked, ...]                             # the tallies that it is made of
     more_near: bool = False                                # an added pod matches, on a row with one of the keys
-    wishes: tuple[Asked, ...] = ()                         # tallies weighted into one per key
 
 
 class InterPodAffinity(Plugin[Neighbours, State]):
@@ -117,7 +117,8 @@ class InterPodAffinity(Plugin[Neighbours, State]):
         filters = bool(near or far) or not all(welcome)
         if self.gates.hostname_fast_path and not filters:
             filters = self._anybody_minds_hostnames(view)
-        return Prepared(State(near, itself, far, unwelcome, part), filters=filters)
+        wishes, grounds = self._wishes(part, view)
+        return Prepared(State(near, itself, far, unwelcome, wishes, grounds), filters=filters)
 
     def _is_local(self, key: str) -> bool:
         """Say whether a term is judged on the row itself: by hostname, with the gate for it."""
@@ -157,7 +158,10 @@ class InterPodAffinity(Plugin[Neighbours, State]):
         return Ruling(codes, OUTCOMES)
 
     def _any(self, asked: Asked, view: View) -> Mask:
-        found: Mask = view.count(asked.tally, None if asked.is_local else asked.key) + asked.more > 0
+        key = None if asked.is_local else asked.key
+        if not asked.more:
+            return view.any(asked.tally, key)
+        found: Mask = view.count(asked.tally, key) + asked.more > 0
         return found
 
     def _first(self, state: State, view: View) -> bool:
@@ -189,18 +193,20 @@ class InterPodAffinity(Plugin[Neighbours, State]):
         return number
 
     def prepare_score(self, state: State, view: View, feasible: Mask) -> State | Skip:
-        """Weigh everything that attracts or repels into one number per key; skip when there is none of it anywhere."""
-        own = bool(state.part.liked or state.part.disliked)
-        if self.only_own and not own:
-            return SKIP
-        parts = [*self._own(state.part, view), *self._others(state.part, view)]
-        absent = [view.none(tally, key) for key, tally, _ in parts]
-        if all(absent):
-            return SKIP
-        keys = sorted({key for key, _, _ in parts})
-        wishes = tuple(Asked(key, view.sum_of((tally, weight) for at, tally, weight in parts if at == key and weight))
-                       for key in keys)
-        return state._replace(wishes=wishes)
+        """Skip when there is nowhere anything that attracts or repels; a sum of nought does not skip."""
+        for asked in state.grounds:
+            if not view.none(asked.tally, asked.key):
+                return state
+        return SKIP
+
+    def _wishes(self, part: Neighbours, view: View) -> tuple[tuple[Asked, ...], tuple[Asked, ...]]:
+        """Weigh everything that attracts or repels into one tally per key, and return also what it is made of."""
+        if self.only_own and not part.liked and not part.disliked:
+            return (), ()
+        parts = [*self._own(part, view), *self._others(part, view)]
+        wishes = tuple(Asked(key, view.sum_of((tally, weight) for at, tally, weight in parts if at == key))
+                       for key in sorted({key for key, _, _ in parts}))
+        return wishes, tuple(Asked(key, tally) for key, tally in dict.fromkeys((key, tally) for key, tally, _ in parts))
 
     def _own(self, part: Neighbours, view: View) -> Iterable[tuple[str, Tally, int]]:
         """Return what the pod's own preferences count."""

@@ -127,6 +127,9 @@ def _failure_of(claim: Claim) -> Outcome | None:
 
 def _own_identity(claim: Claim, view: View, *, migrates: bool) -> Identity | None:
     """Name a claim's volume; a claim that no other pod names is told apart by its place alone."""
+    if claim.held is not None:
+        driver = claim.held.driver_migrated if migrates else claim.held.driver
+        return Identity(driver, str(claim.place), is_claim=True) if driver else None
     books = view.volumes
     volume = view.looked_up(books.volumes, claim.volume) if claim.volume else None
     storage_class = view.looked_up(books.classes, claim.class_name) if claim.class_name and volume is None else None

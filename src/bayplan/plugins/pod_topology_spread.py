@@ -113,9 +113,8 @@ class State(NamedTuple):
     """A pod's constraints; soft ones with what weighs their domains, once that is known."""
 
     hard: tuple[Rule, ...]
-    soft: tuple[Constraint, ...]
-    part: Spread
-    rules: tuple[Rule, ...] = ()
+    soft: tuple[Rule, ...]
+    keys: tuple[str, ...] = ()                             # a node must have all of these to be scored
     weights: tuple[float, ...] = ()
     ignored: Mask | None = None
 
@@ -142,10 +141,13 @@ class PodTopologySpread(Plugin[Spread, State]):
             return Failed(part.error)
         constraints = self._constraints(part)
         hard = [constraint for constraint in constraints if constraint.hard]
-        keys = tuple(sorted({constraint.key for constraint in hard}))
-        rules = tuple(self._rule(constraint, part, keys, view) for constraint in hard)
-        soft = tuple(constraint for constraint in constraints if not constraint.hard)
-        return Prepared(State(rules, soft, part), filters=bool(rules))
+        soft = [constraint for constraint in constraints if not constraint.hard]
+        hard_keys = tuple(sorted({constraint.key for constraint in hard}))
+        needs_all = part.own or not self.is_system
+        soft_keys = tuple(sorted({constraint.key for constraint in soft})) if needs_all else ()
+        state = State(hard=tuple(self._rule(constraint, part, hard_keys, view) for constraint in hard),
+                      soft=tuple(self._rule(constraint, part, soft_keys, view) for constraint in soft), keys=soft_keys)
+        return Prepared(state, filters=bool(hard))
 
     def _constraints(self, part: Spread) -> tuple[Constraint, ...]:
         """Return the pod's own constraints, else the defaults."""
@@ -207,25 +209,26 @@ class PodTopologySpread(Plugin[Spread, State]):
         """Weigh each soft constraint by how many domains the feasible nodes have."""
         if not state.soft or not view.many(feasible):
             return SKIP
-        needs_all = state.part.own or not self.is_system
-        keys = tuple(sorted({constraint.key for constraint in state.soft})) if needs_all else ()
-        rules = tuple(self._rule(constraint, state.part, keys, view) for constraint in state.soft)
-        ignored = np.zeros(len(view), np.bool_)                        # (rows,)
-        for key in keys:
-            ignored |= ~view.has(key)
-        counted = feasible & ~ignored
+        ignored, counted = None, feasible
+        if state.keys:
+            ignored = np.zeros(len(view), np.bool_)                    # (rows,)
+            for key in state.keys:
+                ignored |= ~view.has(key)
+            counted = feasible & ~ignored
         weights = tuple(math.log((view.many(counted) if rule.key == HOSTNAME else
-                                  view.distinct(rule.key, counted, absent=not needs_all)) + 2) for rule in rules)
-        return state._replace(rules=rules, weights=weights, ignored=ignored)
+                                  view.distinct(rule.key, counted, absent=not state.keys)) + 2) for rule in state.soft)
+        return state._replace(weights=weights, ignored=ignored)
 
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Add up the weighted numbers of the node's domains."""
         total = np.zeros(len(view))                                    # (rows,) float64
-        for rule, weight in zip(state.rules, state.weights, strict=True):
+        for rule, weight in zip(state.soft, state.weights, strict=True):
             number = view.count(rule.tally) if rule.key == HOSTNAME else view.count(rule.tally, rule.key, rule.scope)
             total += np.where(view.has(rule.key), number * weight + (rule.skew_max - 1), 0.0)
-        scores = np.floor(total + 0.5).astype(np.int64)                # round half away from zero; never negative
-        scores[state.ignored] = 0
+        total += 0.5
+        scores = total.astype(np.int64)                                # rounds half away from zero; never negative
+        if state.ignored is not None:
+            scores[state.ignored] = 0
         return scores
 
     def normalize(self, state: State, view: View, scores: Scores, feasible: Mask) -> Scores:
@@ -236,7 +239,9 @@ class PodTopologySpread(Plugin[Spread, State]):
         if high == 0:
             result = np.full(len(view), SCORE_MAX, np.int64)
         else:
-            result = SCORE_MAX * (high + int(counted.min()) - scores) // high
+            result = (high + int(counted.min())) - scores
+            result *= SCORE_MAX
+            result //= high
         if ignored is not None:
             result[ignored] = 0
         return result

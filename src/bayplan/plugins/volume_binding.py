@@ -14,17 +14,16 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
-from bayplan.api.claims import PersistentVolume
 from bayplan.api.names import go_quoted
 from bayplan.api.objects import Node
 from bayplan.api.quantity import ceil_whole
 from bayplan.api.selectors import NodeTerms
-from bayplan.cluster.books.stock import free_of, reach_in, reach_terms
+from bayplan.cluster.books.stock import free_of
 from bayplan.cluster.books.volumes import class_of_volume
 from bayplan.cluster.claims import WAIT_FOR_CONSUMER, Claim, Reservation, Volumes
 from bayplan.cluster.columns import Row
+from bayplan.cluster.held import Held, held
 from bayplan.cluster.matching import Match, Source, Want, is_elsewhere, match, reads, want_of, wrong_selector
-from bayplan.cluster.migration import InTree, Untranslatable, plugin_of, reach_of
 from bayplan.cluster.shapes import VOLUMES
 from bayplan.cluster.view import View
 from bayplan.framework.plugin import (
@@ -72,20 +71,10 @@ class VolumeBindingArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
         return problems
 
 
-class Bound(NamedTuple):
-    """A bound claim's volume: who reaches it, and who does on nodes that know it by its driver."""
-
-    is_gone: bool = False
-    reach: NodeTerms | None = None                         # None: everybody
-    plugin: InTree | None = None                           # None: it is the same for all nodes
-    reach_migrated: NodeTerms | None = None
-    error: str = ""                                        # why its driver cannot be told: for nodes that know it so
-
-
 class State(NamedTuple):
     """The pod's claims: those with a volume, and those that want one."""
 
-    bound: tuple[Bound, ...] = ()
+    bound: tuple[Held | None, ...] = ()                    # None: there is no such volume
     wants: tuple[Want, ...] = ()
 
 
@@ -126,7 +115,7 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         bound, wants, is_waiting = [], [], False
         for claim in claims:
             if claim.is_bound:
-                bound.append(self._bound(claim, view))
+                bound.append(_held_by(claim, view))
                 continue
             want = self._want(claim, view)
             if isinstance(want, Failed):
@@ -138,19 +127,6 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         if is_waiting:
             return Rejected(Code.UNRESOLVABLE, (UNBOUND,))
         return Prepared(State(tuple(bound), tuple(wants)), filters=bool(claims))
-
-    def _bound(self, claim: Claim, view: View) -> Bound:
-        volume = view.looked_up(view.volumes.volumes, claim.volume)
-        if volume is None:
-            return Bound(is_gone=True)
-        plugin = plugin_of(volume)
-        reach = reach_terms(volume)
-        if plugin is None or not plugin.counts:
-            return Bound(reach=reach)
-        try:
-            return Bound(reach=reach, plugin=plugin, reach_migrated=_migrated_reach(volume, plugin))
-        except Untranslatable as problem:
-            return Bound(reach=reach, plugin=plugin, error=f"could not translate pv: {problem}")
 
     def _want(self, claim: Claim, view: View) -> Want | Failed | None:
         """Return what a claim wants, or None if its volume should have been there by now."""
@@ -183,22 +159,23 @@ class VolumeBinding(Plugin[Volumes | None, State]):
             codes[(codes == 0) & gone] = outcomes.code(unresolvable(GONE))
         return Ruling(codes, outcomes.all)
 
-    def _ask_bound(self, bound: Sequence[Bound], view: View, outcomes: Outcomes) -> tuple[Mask, Mask, Codes]:
+    def _ask_bound(self, bound: Sequence[Held | None], view: View,
+                   outcomes: Outcomes) -> tuple[Mask, Mask, Codes]:
         """Ask bound claims in order; the first that fails on a row decides there."""
         away, gone = np.zeros(len(view), np.bool_), np.zeros(len(view), np.bool_)          # (rows,)
         codes = np.zeros(len(view), np.int16)
-        for claim in bound:
+        for volume in bound:
             left = ~away & ~gone & (codes == 0)
-            if claim.is_gone:
+            if volume is None:
                 gone |= left
                 continue
-            reached = _reached(claim.reach, view)
-            if claim.plugin is not None:
-                knows = _knows(claim.plugin, view)
-                if claim.error and (left & knows).any():
-                    codes[left & knows] = outcomes.code(error(claim.error))
+            reached = _reached(volume.reach, view)
+            if volume.migrates:
+                knows = _knows(volume.migrates, view)
+                if volume.error and (left & knows).any():
+                    codes[left & knows] = outcomes.code(error(volume.error))
                     left &= ~knows
-                reached = np.where(knows, _reached(claim.reach_migrated, view), reached)
+                reached = np.where(knows, _reached(volume.reach_migrated, view), reached)
             away |= left & ~reached
         return away, gone, codes
 
@@ -309,21 +286,24 @@ def _storage(want: Want) -> int:
     return ceil_whole(want.wish.storage or 0)
 
 
-def _migrated_reach(volume: PersistentVolume, plugin: InTree) -> NodeTerms | None:
-    required = reach_of(volume, plugin)
-    return None if required is None else reach_in(required)
+def _held_by(claim: Claim, view: View) -> Held | None:
+    """Return a bound claim's volume, if there is one."""
+    if claim.held is not None:
+        return claim.held
+    volume = view.looked_up(view.volumes.volumes, claim.volume)
+    return None if volume is None else held(volume)
 
 
 def _reached(reach: NodeTerms | None, view: View) -> Mask:
     return np.ones(len(view), np.bool_) if reach is None else view.judged(reach)
 
 
-def _knows(plugin: InTree, view: View) -> Mask:
+def _knows(plugin: str, view: View) -> Mask:
     """Which rows say that they know an in-tree plugin's volumes by its driver."""
     book = view.volumes.csi_nodes
     found = np.zeros(len(view), np.bool_)                              # (rows,)
     for place, row in enumerate(view.rows.tolist()):
         csi_node = book.get(view.node(Row(row)).metadata.name)
         if csi_node is not None:
-            found[place] = plugin.name in csi_node.metadata.annotations.get(MIGRATED, "").split(",")
+            found[place] = plugin in csi_node.metadata.annotations.get(MIGRATED, "").split(",")
     return found

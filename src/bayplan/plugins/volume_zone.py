@@ -7,30 +7,21 @@ Not here: claims made for a pod itself, which upstream does not look at in this 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
-from bayplan.api.claims import PersistentVolume
 from bayplan.api.names import go_quoted
 from bayplan.api.selectors import Clause, Selector
 from bayplan.cluster.claims import WAIT_FOR_CONSUMER, Claim, Volumes
-from bayplan.cluster.migration import REGION, REGION_BETA, ZONE, ZONE_BETA, ZONES_APART
+from bayplan.cluster.held import PLACE_LABELS, Held, Place, held
+from bayplan.cluster.migration import REGION, REGION_BETA, ZONE, ZONE_BETA
 from bayplan.cluster.shapes import VOLUMES
 from bayplan.cluster.view import View
 from bayplan.framework.plugin import NODE, SUCCESS, Change, Code, Mask, Plugin, Prepared, Rejected, Ruling, unresolvable
 
 OUTCOMES = (SUCCESS, unresolvable("node(s) had no available volume zone"))
-LABELS: Final = (ZONE_BETA, REGION_BETA, ZONE, REGION)
 NOW_CALLED: Final = {ZONE_BETA: ZONE, REGION_BETA: REGION}
-
-
-class Place(NamedTuple):
-    """A label that a volume has, and the values that a node may have there."""
-
-    key: str
-    values: tuple[str, ...]
 
 
 class VolumeZone(Plugin[Volumes | None, tuple[Place, ...]]):
@@ -50,16 +41,18 @@ class VolumeZone(Plugin[Volumes | None, tuple[Place, ...]]):
             if isinstance(found, str):
                 return Rejected(Code.UNRESOLVABLE, (found,))
             if found is not None:
-                places.extend(_places_of(found))
+                places.extend(found.places)
         return Prepared(tuple(places), filters=bool(places))
 
-    def _volume_of(self, claim: Claim, view: View) -> PersistentVolume | str | None:
+    def _volume_of(self, claim: Claim, view: View) -> Held | str | None:
         """Return a claim's volume, None if it is to be bound later, or kube-scheduler's text if it has none."""
+        if claim.held is not None:
+            return claim.held
         if claim.is_missing:
             return f"persistentvolumeclaim {go_quoted(claim.name)} not found" if claim.name else NAMELESS
         if claim.volume:
             volume = view.looked_up(view.volumes.volumes, claim.volume)
-            return f"persistentvolume {go_quoted(claim.volume)} not found" if volume is None else volume
+            return f"persistentvolume {go_quoted(claim.volume)} not found" if volume is None else held(volume)
         if not claim.class_name:
             return "PersistentVolumeClaim had no pv name and storageClass name"
         storage_class = view.looked_up(view.volumes.classes, claim.class_name)
@@ -76,26 +69,18 @@ class VolumeZone(Plugin[Volumes | None, tuple[Place, ...]]):
     def fits(self, state: tuple[Place, ...], view: View) -> Mask:
         """Ask each label of each volume; a node may have it under its present name only."""
         fits = np.ones(len(view), np.bool_)                            # (rows,)
-        for key, values in state:
+        for place in state:
+            key, values = place.key, place.values
             there = view.judged(_one_of(key, values))
             now = NOW_CALLED.get(key)
             fits &= there if now is None else there | (~view.has(key) & view.judged(_one_of(now, values)))
         says = np.zeros(len(view), np.bool_)
-        for key in LABELS:
+        for key in PLACE_LABELS:
             says |= view.has(key)
         return fits | ~says
 
 
 NAMELESS: Final = "PersistentVolumeClaim had no name"
-
-
-def _places_of(volume: PersistentVolume) -> Iterator[Place]:
-    """Read a volume's labels; one with an empty value among its values counts for nothing."""
-    for key in LABELS:
-        if (text := volume.metadata.labels.get(key)) is not None:
-            values = sorted({value.strip() for value in text.split(ZONES_APART)})
-            if "" not in values:
-                yield Place(key, tuple(values))
 
 
 def _one_of(key: str, values: tuple[str, ...]) -> Selector:
