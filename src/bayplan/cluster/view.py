@@ -18,6 +18,7 @@ from bayplan.cluster.columns import Bools, Int32s, Int64s, Row, Rows
 from bayplan.cluster.keys import ABSENT
 from bayplan.cluster.rows import NodeQuestion, judged, judged_row
 from bayplan.cluster.tallies import Scope, Tally
+from bayplan.cluster.topology import Topology
 
 if TYPE_CHECKING:
     from bayplan.api.objects import Node, Taint
