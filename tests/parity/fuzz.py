@@ -7,6 +7,7 @@ oracle took nearly every case, and a long run reached all that is expected.
 """
 
 import argparse
+import re
 import sys
 import time
 from collections import Counter
@@ -42,7 +43,7 @@ class Run:
     done: int = 0
     oracle_errors: Counter[str] = field(default_factory=Counter)
     excused: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)
+    sorts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
     different: int = 0
     reached: Counter[str] = field(default_factory=Counter)
@@ -69,13 +70,19 @@ class Run:
         self.different += 1
         if self.different <= SHOWN:
             print(f"{asked['id']}: {found[0]}", flush=True)
-        new = [kind for kind in dict.fromkeys(map(kind_of, found)) if kind not in self.kinds]
-        self.kinds.update({kind_of(one) for one in found})
-        for kind in new:
-            self.examples[kind] = asked["id"]
-        if new and self.shrinks > 0:
-            self.shrinks -= 1
-            store(asked, kind_of(found[0]), oracle)
+        sort = sort_of(found[0])
+        self.sorts[sort] += 1
+        if self.sorts[sort] == 1:
+            self.examples[sort] = asked["id"]
+            if self.shrinks > 0:
+                self.shrinks -= 1
+                store(asked, kind_of(found[0]), oracle)
+
+
+def sort_of(difference: str) -> str:
+    """Return a difference without names and numbers: those of one sort are likely to have one cause."""
+    text = kind_of(difference) + difference[difference.find(": ") :]
+    return re.sub(r"\d+", "#", re.sub(r'"[^"]*"', '"…"', text))[:240]
 
 
 def unsteady(asked: Case, result: Result, oracle: Oracle) -> str | None:
@@ -131,8 +138,8 @@ def report(run: Run, *, long: bool) -> int:
         print(f"{run.reached[name]:8}  {name}{mark}{'  LOW' if name in low else ''}")
     for text, count in run.oracle_errors.most_common():
         print(f"oracle error, {count} times: {text}")
-    for kind, count in run.kinds.most_common():
-        print(f"differs in {count} cases, first {run.examples[kind]}: {kind}")
+    for sort, count in run.sorts.most_common():
+        print(f"differs in {count} cases, first {run.examples[sort]}: {sort}")
     errors, excused = run.oracle_errors.total(), run.excused.total()
     print(f"{run.done} cases, {run.different} different, {excused} excused {dict(run.excused)}, {errors} oracle errors")
     complaints = [
@@ -173,7 +180,7 @@ def _arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--family", choices=FAMILIES, help="cases of this family alone")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="one case of the run: the last number of its id")
     parser.add_argument(
-        "--shrink", type=int, default=1, metavar="K", help="shrink and store the first K kinds of difference"
+        "--shrink", type=int, default=1, metavar="K", help="shrink and store the first K sorts of difference"
     )
     parser.add_argument("--counts-only", action="store_true", help="ask the oracle alone: what do the cases reach?")
     return parser.parse_args(arguments)
