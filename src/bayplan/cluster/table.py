@@ -79,6 +79,7 @@ class Table:
         self.pods: dict[str, Resident] = {}                # by uid
         self.on_row: list[dict[str, Resident]] = []        # by row: uid -> resident
         self.strays: dict[str, dict[str, Stray]] = {}      # by name of a node that is not there: uid -> pod
+        self.has_trial = False                             # one at a time; see trial.py
         self.nominations: dict[str, Nomination] = {}       # by uid
         self.nominated_on: dict[int, dict[str, Nomination]] = {}
         self.nominated_away: dict[str, dict[str, Pod]] = {}            # as strays, but nominated there
@@ -110,7 +111,7 @@ class Table:
             self.strays.setdefault(name, {})[resident.uid] = Stray(resident.pod, resident.is_assumed)
         for nomination in list(self.nominated_on.get(row, {}).values()):
             self.drop_nomination(nomination.uid)
-            self.nominated_away.setdefault(name, {})[nomination.uid] = nomination.pod
+            self.nominate_away(nomination.pod, name)
         node = self.nodes[row]
         if node is not None:
             self.images.drop(row, _image_sizes(node))
@@ -273,7 +274,11 @@ class Table:
             if name in self.row_of:
                 self.nominate(pod, self.row_of[name])
             else:
-                self.nominated_away.setdefault(name, {})[uid] = pod
+                self.nominate_away(pod, name)
+
+    def nominate_away(self, pod: Pod, name: str) -> None:
+        """Keep in mind that a waiting pod is nominated to a node that is not there."""
+        self.nominated_away.setdefault(name, {})[uid_of(pod)] = pod
 
     def nominate(self, pod: Pod, row: Row) -> None:
         """Think of a waiting pod as on a row when others of no higher priority are judged there."""
