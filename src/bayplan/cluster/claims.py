@@ -1,8 +1,9 @@
 """Volumes of pods, reduced to what rules look at: `Mounts` of a pod that runs, `Volumes` of one that waits.
 
 A waiting pod's claim is described by its state, not by its name, so that the pods of a StatefulSet, each with a claim
-of its own, share a shape.  The name is kept where a text prints it or where it matters which claim it is: when another
-pod names the same one.  A reservation therefore calls claims by their place in the pod.
+of its own, share a shape; so is its volume, where it has one.  Names are kept where a text prints them or where it
+matters which one it is: when somebody else has the same.  A reservation therefore calls claims by their place in the
+pod.
 Invariant: two pods with equal `Volumes` get the same answer from every volume rule.
 Not here: volumes and classes themselves (`books/volumes.py`), in-tree sources as drivers see them (`migration.py`).
 """
@@ -19,6 +20,7 @@ from bayplan.api.names import go_quoted
 from bayplan.api.objects import ObjectMeta, Pod, Quantity, Volume, uid_of
 from bayplan.api.quantity import QuantityError, nanos
 from bayplan.api.selectors import Selector, SelectorError
+from bayplan.cluster.held import Held
 from bayplan.cluster.migration import Inline, inline_of
 
 if TYPE_CHECKING:
@@ -80,7 +82,8 @@ class Claim(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     refused: str = ""                                      # why no volume is looked for: kube-scheduler's text
     foreign: str = ""                                      # why a claim made for a pod is not this pod's: likewise
     one_pod: bool = False                                  # ReadWriteOncePod
-    volume: str = ""                                       # the volume that the claim names
+    held: Held | None = None                               # its volume, where it does not matter which
+    volume: str = ""                                       # the volume's name where it does, or there is none
     is_bound: bool = False                                 # to that volume, for good
     class_name: str = ""
     wish: Wish | None = None                               # None unless the claim is without a volume
@@ -169,11 +172,12 @@ def volumes_of(pod: Pod, books: VolumeBooks) -> Volumes | None:
     for place, volume in enumerate(pod.spec.volumes):
         if _has_claim(volume):
             places.setdefault(claim_name(pod, place), place)
-    names_all = bool(disks) or any(books.mounted.is_used(f"{pod.metadata.namespace}/{name}") for name in places)
+    used = any(books.mounted.is_used(f"{pod.metadata.namespace}/{name}") for name in places)
+    by_name = used or bool(disks) or any(inline_of(volume) for volume in pod.spec.volumes)
     for place, volume in enumerate(pod.spec.volumes):
         if _has_claim(volume):
             first = places[claim_name(pod, place)]
-            found.append(_claim_of(pod, place, first, books, names_it=names_all))
+            found.append(_claim_of(pod, place, first, books, by_name=by_name))
         elif (inline := inline_of(volume)) is not None:
             found.append(inline)
     return Volumes(tuple(found), disks) if found or disks else None
@@ -219,8 +223,8 @@ def _disks_of(volume: Volume) -> Iterator[Disk]:
         yield Disk("rbd", rbd.image, rbd.read_only, rbd.pool, rbd.monitors)
 
 
-def _claim_of(pod: Pod, place: int, first: int, books: VolumeBooks, *, names_it: bool) -> Claim:
-    """Describe the claim behind a volume by its state; `names_it` says that pods added later may need its name."""
+def _claim_of(pod: Pod, place: int, first: int, books: VolumeBooks, *, by_name: bool) -> Claim:
+    """Describe the claim behind a volume by its state, and by its name where that matters, or where it might."""
     is_ephemeral = pod.spec.volumes[place].persistent_volume_claim is None
     name = claim_name(pod, place)
     key = f"{pod.metadata.namespace}/{name}"
@@ -233,13 +237,15 @@ def _claim_of(pod: Pod, place: int, first: int, books: VolumeBooks, *, names_it:
     refused = _refusal(claim) or foreign
     one_pod = ONE_POD in claim.spec.access_modes
     wish = None if claim.spec.volume_name else _wish_of(claim, books.kept_for(claim))
-    matters = (refused or foreign or (names_it and one_pod) or books.mounted.is_named(key)
+    matters = (by_name or refused or foreign or books.mounted.is_named(key)
                or (wish is not None and wish.selector_error))
     volume = claim.spec.volume_name
+    alone = books.held_alone(volume) if volume and not matters else None
     return Claim(
-        first, is_ephemeral, key if matters else None, refused=refused, foreign=foreign, one_pod=one_pod, volume=volume,
+        first, is_ephemeral, key if matters else None, refused=refused, foreign=foreign, one_pod=one_pod,
+        held=alone, volume=volume if alone is None else "",
         is_bound=bool(volume) and BIND_COMPLETED in claim.metadata.annotations,
-        class_name=class_of(claim.metadata, claim.spec.storage_class_name), wish=wish)
+        class_name="" if alone is not None else class_of(claim.metadata, claim.spec.storage_class_name), wish=wish)
 
 
 def _refusal(claim: PersistentVolumeClaim) -> str:

@@ -7,6 +7,7 @@ Not here: claims made for a pod itself, which upstream does not look at in this 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from bayplan.api.names import go_quoted
 from bayplan.cluster.claims import Disk, Volumes
 from bayplan.cluster.columns import Row
+from bayplan.cluster.residents import Resident
 from bayplan.cluster.shapes import VOLUMES
 from bayplan.cluster.view import View
 from bayplan.framework.plugin import (
@@ -86,7 +88,7 @@ def _clashes(disks: tuple[Disk, ...], view: View, row: int) -> bool:
                for theirs in resident.load.mounts.disks for mine in disks)
 
 
-def _namings(names: frozenset[str], residents: object) -> int:
+def _namings(names: frozenset[str], residents: Iterable[Resident]) -> int:
     """Count how often pods name one of some claims."""
-    return sum(key.partition("/")[2] in names for resident in residents  # type: ignore[attr-defined]
+    return sum(key.partition("/")[2] in names for resident in residents
                if resident.load.mounts is not None for key in resident.load.mounts.claims)

@@ -37,7 +37,7 @@ class VolumeZone(Plugin[Volumes | None, tuple[Place, ...]]):
         for claim in part.claims if part is not None else ():
             if claim.is_ephemeral:
                 continue
-            found = self._volume_of(claim, view)
+            found = claim.held or self._volume_of(claim, view)
             if isinstance(found, str):
                 return Rejected(Code.UNRESOLVABLE, (found,))
             if found is not None:
@@ -46,8 +46,6 @@ class VolumeZone(Plugin[Volumes | None, tuple[Place, ...]]):
 
     def _volume_of(self, claim: Claim, view: View) -> Held | str | None:
         """Return a claim's volume, None if it is to be bound later, or kube-scheduler's text if it has none."""
-        if claim.held is not None:
-            return claim.held
         if claim.is_missing:
             return f"persistentvolumeclaim {go_quoted(claim.name)} not found" if claim.name else NAMELESS
         if claim.volume:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from bayplan.cluster.books.identities import Identity
 from bayplan.cluster.claims import MountedClaim, Mounts
 
 if TYPE_CHECKING:
@@ -52,10 +53,10 @@ class Mounted:
     def name(self, mounts: Mounts, sign: int) -> None:
         """Count what a pod names: one on a row, or one that may be thought of as on a row."""
         for volume in mounts.volumes:
-            if isinstance(volume, MountedClaim):
-                was_named = volume.key in self._namings
-                _count(self._namings, volume.key, sign)
-                self.version += was_named != (volume.key in self._namings)
+            name = volume.key if isinstance(volume, MountedClaim) else _inline_name(volume.driver, volume.handle)
+            was_named = name in self._namings
+            _count(self._namings, name, sign)
+            self.version += was_named != (name in self._namings)
 
     def on(self, row: int) -> Iterable[Resident]:
         """Return the pods on a row that have volumes a rule looks at."""
@@ -74,9 +75,17 @@ class Mounted:
         """Say whether a pod on some row names a claim itself."""
         return claim in self._uses
 
+    def has_inline(self, volume: Identity) -> bool:
+        """Say whether such a pod has given itself what counts as a volume."""
+        return _inline_name(volume.driver, volume.handle) in self._namings
+
     def is_named(self, claim: str) -> bool:
         """Say whether a pod on a row, or one nominated to a node, names a claim or had it made."""
         return claim in self._namings
+
+
+def _inline_name(driver: str, handle: str) -> str:
+    return f"{driver} {handle}"                            # a claim's key has no space
 
 
 def _count(counts: dict[K, int], key: K, change: int) -> None:

@@ -1,8 +1,8 @@
 """Near: things that some nodes reach, found by a node's labels without looking at all of them.
 
 A thing whose selector asks for one of some values of a label is kept under each of these values, any other among the
-loose ones; within its place it is sorted by size, then by name, so that what came when makes no difference.  A node of a
-cluster with a local volume on each of 5,000 nodes is thus shown its own volumes only.
+loose ones; within its place it is sorted by size, then by name, so that what came when makes no difference.  A node of
+a cluster with a local volume on each of 5,000 nodes is thus shown its own volumes only.
 Invariant: whatever a node's labels reach is among what they are shown, once, smallest first.
 Not here: whether a node really reaches it (the rule asks).
 """
@@ -66,9 +66,8 @@ class Near(Generic[T]):
 
     def of(self, labels: Mapping[str, str], size: int = 0) -> Iterator[tuple[str, T]]:
         """Give what labels might reach and is at least of a size, the smallest first, with its name."""
-        rows = [there[bisect_left(there, (size, "")):] for spot in self._spots(labels)
-                if (there := self._at.get(spot)) is not None]
-        for _, name in rows[0] if len(rows) == 1 else merge(*rows):
+        parts = [_from(there, size) for spot in self._spots(labels) if (there := self._at.get(spot)) is not None]
+        for _, name in parts[0] if len(parts) == 1 else merge(*parts):
             yield name, self._placed[name].thing
 
     def version(self, labels: Mapping[str, str]) -> tuple[tuple[Spot, int], ...]:
@@ -80,3 +79,8 @@ class Near(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._placed)
+
+
+def _from(there: list[tuple[int, str]], size: int) -> Iterator[tuple[int, str]]:
+    """Give what is at least of a size, without copying: mostly the first will do."""
+    return (there[at] for at in range(bisect_left(there, (size, "")), len(there)))

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
-from msgspec.structs import replace
 
 from bayplan.api.claims import CSIStorageCapacity, PersistentVolume
-from bayplan.api.objects import NodeSelector, Quantity
+from bayplan.api.objects import Quantity
 from bayplan.api.quantity import QuantityError, ceil_whole, nanos
 from bayplan.api.selectors import NodeTerms, Selector, SelectorError
 from bayplan.cluster.books.near import Near, Spot
 from bayplan.cluster.claims import FILESYSTEM, storage_in
+from bayplan.cluster.reach import reach_terms
 
 
 class Free(msgspec.Struct, frozen=True, gc=False):
@@ -100,22 +100,6 @@ def free_of(volume: PersistentVolume) -> Free:
     spec = volume.spec
     return Free(volume, storage_in(spec.capacity) or 0, reach_terms(volume), frozenset(spec.access_modes),
                 spec.volume_mode or FILESYSTEM, spec.volume_attributes_class_name or "")
-
-
-def reach_terms(volume: PersistentVolume) -> NodeTerms | None:
-    """Return the terms of which a node must meet one to reach a volume, or None where every node does."""
-    affinity = volume.spec.node_affinity
-    return reach_in(affinity.required) if affinity is not None and affinity.required is not None else None
-
-
-def reach_in(selector: NodeSelector) -> NodeTerms | None:
-    """Read terms about a volume's nodes: what they say of a node's name counts for nothing, as upstream."""
-    terms = []
-    for term in NodeTerms.of(selector).terms:
-        if term.fields and not term.faults and term.labels.is_empty:
-            return None                                    # it speaks of the name alone: everybody passes
-        terms.append(replace(term, fields=(), names=None) if term.fields else term)
-    return NodeTerms(tuple(terms))
 
 
 def _spots_of(reach: NodeTerms | None) -> Iterable[Spot]:

@@ -9,6 +9,7 @@ Not here: what of it matters to a waiting pod (`cluster/claims.py`) and which vo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -39,6 +40,7 @@ from bayplan.cluster.claims import (
     foreign_text,
     mounts_of,
 )
+from bayplan.cluster.held import Held, held, identities
 from bayplan.cluster.migration import Inline
 
 if TYPE_CHECKING:
@@ -79,6 +81,8 @@ class VolumeBooks:
         self._kept: dict[str, dict[str, str]] = {}                     # claim key -> volume that refers to it -> uid
         self._claims_of: dict[str, set[str]] = {}                      # volume -> keys of the claims that name it
         self._identities: dict[str, Identity | None] = {}              # of mounted claims, as asked for
+        self._held: dict[str, Held] = {}                               # by volume, as asked for
+        self._counted_as: Counter[Identity | None] = Counter()         # how many volumes count as the same
         self._own_version = 0
 
     @property
@@ -145,7 +149,19 @@ class VolumeBooks:
     def kept_for(self, claim: PersistentVolumeClaim) -> tuple[str, ...]:
         """Return the volumes that refer to a claim, by name or by name and uid."""
         kept = self._kept.get(_key(claim))
-        return tuple(name for name, uid in kept.items() if uid in {"", uid_of(claim)}) if kept else ()
+        return tuple(sorted(name for name, uid in kept.items() if uid in {"", uid_of(claim)})) if kept else ()
+
+    def held_alone(self, name: str) -> Held | None:
+        """Return what rules see of a claim's volume, or None where it matters which it is, or there is none."""
+        volume = self.volumes.get(name)
+        if volume is None or len(self._claims_of[name]) > 1:
+            return None
+        known = self._held.get(name)
+        if known is None:
+            known = self._held[name] = held(volume)
+        is_same = any(self._counted_as[identity] > 1 or self.mounted.has_inline(identity)
+                      for identity in identities(volume) if identity is not None)
+        return None if is_same else known
 
     def _put_claim(self, claim: PersistentVolumeClaim) -> Touched:
         key = _key(claim)
@@ -187,8 +203,9 @@ class VolumeBooks:
         if old is not None:
             self.stock_of(class_of_volume(old)).drop(name)
         self.stock_of(class_of_volume(volume)).put(volume)
-        if old is not None and replace(old.spec, claim_ref=None) == replace(volume.spec, claim_ref=None):
-            return Touched()                               # it counts as what it counted as
+        if old is not None and _seen(old) == _seen(volume):
+            return Touched()                               # to those who have it, it is what it was
+        self._see(old, volume)
         return self._recount(*self._claims_of.get(name, ()))._replace(nodes=self.attached.nodes_of(name))
 
     def _drop_volume(self, name: str) -> Touched:
@@ -196,6 +213,7 @@ class VolumeBooks:
         if old is None:
             return Touched()
         self._keep(old, None)
+        self._see(old, None)
         self.stock_of(class_of_volume(old)).drop(name)
         return self._recount(*self._claims_of.get(name, ()))._replace(nodes=self.attached.nodes_of(name))
 
@@ -213,6 +231,17 @@ class VolumeBooks:
                 del self._kept[f"{was.namespace}/{was.name}"]
         if new is not None and now is not None:
             self._kept.setdefault(f"{now.namespace}/{now.name}", {})[new.metadata.name] = now.uid
+
+    def _see(self, old: PersistentVolume | None, new: PersistentVolume | None) -> None:
+        """Forget what was seen of a volume, and count what volumes count as."""
+        self._own_version += 1
+        for volume, change in ((old, -1), (new, 1)):
+            if volume is not None:
+                self._held.pop(volume.metadata.name, None)
+                for identity in {*identities(volume)} - {None}:
+                    self._counted_as[identity] += change
+                    if not self._counted_as[identity]:
+                        del self._counted_as[identity]
 
     def _drop_capacity(self, key: str) -> None:
         old = self.capacities.drop(key)
@@ -286,6 +315,11 @@ class VolumeBooks:
 def class_of_volume(volume: PersistentVolume) -> str:
     """Return the storage class of a volume."""
     return class_of(volume.metadata, volume.spec.storage_class_name)
+
+
+def _seen(volume: PersistentVolume) -> tuple[object, ...]:
+    """Return all of a volume that those who have it, or look at who has it, can see."""
+    return replace(volume.spec, claim_ref=None), volume.metadata.labels
 
 
 def _taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
