@@ -20,6 +20,7 @@ Place: TypeAlias = tuple[int, int]  # line and column, from 1; 0 where there is 
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _KNOWN_SHOWN: Final = 12
 _SHOWN: Final = 60
+_COMPLAINTS_MAX: Final = 100  # who has that many learns nothing from the next
 
 
 class Complaint(msgspec.Struct, frozen=True):
@@ -62,21 +63,34 @@ class Complaints:
     def unreadable(self, path: Path, message: str) -> None:
         """Complain about a value that stays unknown; later judgements of it are not passed on."""
         self._unread.add(path)
-        self.found.append(self._complaint(path, message))
+        self._find(path, message)
 
     def add(self, path: Path, message: str) -> None:
         """Complain about a value that was read and is not allowed."""
         if not any(path[: len(other)] == other or other[: len(path)] == path for other in self._unread):
-            self.found.append(self._complaint(path, message))
+            self._find(path, message)
 
     def warn(self, path: Path, message: str) -> None:
         """Note what is accepted but was probably not meant so."""
-        self.warnings.append(self._complaint(path, message))
+        warning = self._complaint(path, message)
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+
+    @property
+    def is_full(self) -> bool:
+        """Say whether there are so many that further ones are dropped."""
+        return len(self.found) >= _COMPLAINTS_MAX
 
     def settle(self) -> None:
         """Raise a ConfigError if there was anything to complain about."""
         if self.found:
             raise ConfigError(sorted(self.found, key=lambda one: (one.line, one.column)))
+
+    def _find(self, path: Path, message: str) -> None:
+        """Keep a complaint once, however many ways lead to it."""
+        complaint = self._complaint(path, message)
+        if not self.is_full and complaint not in self.found:
+            self.found.append(complaint)
 
     def _complaint(self, path: Path, message: str) -> Complaint:
         return Complaint(self.file, *self.place_of(path), path_text(path), message)
@@ -88,7 +102,7 @@ def path_text(path: Path) -> str:
     >>> path_text(("profiles", 0, "plugins"))
     'profiles[0].plugins'
     """
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{_short(step)}" for step in path)
     return text.removeprefix(".")
 
 
@@ -122,6 +136,10 @@ def meant(word: str, known: Iterable[str]) -> str:
 
 def shown(value: object) -> str:
     """Write a value so that it fits in a message."""
-    text = f'"{value}"' if isinstance(value, str) else str(value)
-    text = text.encode("ascii", "backslashreplace").decode() if not text.isprintable() else text
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return f'"{_short(value)}"' if isinstance(value, str) else _short(str(value))
+
+
+def _short(text: str) -> str:
+    """Cut a text to what a message can hold, and make everything in it visible."""
+    cut = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return cut if cut.isprintable() else cut.encode("unicode_escape").decode()

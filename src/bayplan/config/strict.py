@@ -57,7 +57,7 @@ class _Reading:
             return self._mistyped(tree, "a map", path)
         fields = {field.encode_name: field for field in wanted.fields}
         for key in tree:
-            if key not in fields:
+            if key not in fields and not self.complaints.is_full:
                 self.complaints.unreadable((*path, key), f"unknown field {shown(key)}; {meant(key, fields)}")
         given: dict[str, object] = {}
         usable = True
@@ -166,7 +166,9 @@ class _Reading:
     def _mistyped(self, tree: object, expected: str, path: Path, *, secret: bool = False) -> Unread:
         """Complain that a value is of the wrong type, and say how to make it right where that is known."""
         got, cure = _KINDS.get(type(tree), type(tree).__name__), ""
-        if isinstance(tree, str | int | float) and not isinstance(tree, bool) and not secret:
+        if secret:
+            got = got.replace("the ", "a ")
+        elif isinstance(tree, str | int | float) and not isinstance(tree, bool):
             got = f"{got} {shown(tree)}"
         if expected == "a text" and isinstance(tree, bool | int | float):
             cure = "; quotes make it one"

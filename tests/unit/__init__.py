@@ -1,0 +1,1 @@
+"""Tests of single modules, laid out as the source is."""

@@ -1,0 +1,1 @@
+"""Tests of what a rule is, and of asking rules."""
