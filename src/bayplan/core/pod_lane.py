@@ -30,8 +30,8 @@ class Decision:
     def __init__(self, pod: Pod, profile: Profile) -> None:
         self.pod = pod
         self.profile = profile
-        self.node: str | None = None                       # the chosen node's name
-        self.verdict: Verdict | None = None                # None: the pod was held back before it was asked about
+        self.node: str | None = None  # the chosen node's name
+        self.verdict: Verdict | None = None  # None: the pod was held back before it was asked about
         self.held_by: tuple[Instance, Outcome] | None = None
         self._fault: PluginFault | None = None
 
@@ -80,7 +80,7 @@ class PodLane:
         """Decide about every pod, and place it when the next decision is asked for."""
         for pod in in_order(waiting):
             decision = self.ask(pod)
-            yield decision                                 # before anything changes: whoever wants details asks now
+            yield decision  # before anything changes: whoever wants details asks now
             self.settle(decision)
 
     def profile_of(self, pod: Pod) -> Profile:

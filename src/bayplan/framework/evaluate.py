@@ -134,7 +134,8 @@ class Attempt:
         result.feasible = fits & candidates
         self._note_errors(asked)
 
-    def _filters(self) -> Iterable[Instance]:
+    def filters(self) -> Iterable[Instance]:
+        """Return the rules to be asked about rows, in order."""
         return (instance for instance in self.profile.filter
                 if instance.name not in self.skipped and instance.name in self.states)
 
@@ -142,8 +143,8 @@ class Attempt:
         """Ask the filters in order; a row is told the first no."""
         result = self.result
         left = asked.copy()
-        for instance in self._filters():
-            ruling = self._ruling(instance, left)
+        for instance in self.filters():
+            ruling = self.ruling(instance, left)
             no = left & (ruling.codes != 0)                # (rows,)
             if no.any():
                 result.turned_down_by[no] = len(result.rulings)
@@ -151,7 +152,7 @@ class Attempt:
                 left &= ~no
         result.turned_down_by[left] = FITTING
 
-    def _ruling(self, instance: Instance, left: Bools) -> Ruling:
+    def ruling(self, instance: Instance, left: Bools) -> Ruling:
         """Ask about all rows, or, where each row is a search, about those that are left."""
         state = self.states[instance.name]
         if not instance.plugin.searches:
@@ -177,7 +178,7 @@ class Attempt:
         added = [Resident(nomination.pod, row, residents.load(nomination.pod), residents.label_set(nomination.pod),
                           is_assumed=True) for nomination in nominations]
         view = RowWith(self.table, row, added)
-        for instance in self._filters():
+        for instance in self.filters():
             state = self.states[instance.name]
             if instance.plugin.overrides("with_pods"):
                 state = self.guard.with_pods(instance, state, view, row, PodsMoved(added))
@@ -248,7 +249,7 @@ class Attempt:
 
     def _reservations(self, row: Row) -> list[object]:
         view = View(self.table, np.array([row], np.intp))
-        found = (instance.plugin.reservation(self.states[instance.name], view, row) for instance in self._filters()
+        found = (instance.plugin.reservation(self.states[instance.name], view, row) for instance in self.filters()
                  if instance.plugin.overrides("reservation"))
         return [reservation for reservation in found if reservation is not None]
 

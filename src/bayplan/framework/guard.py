@@ -33,7 +33,7 @@ class PluginFault(Exception):
     def __init__(self, plugin: str, method: str, pod: str, problem: str) -> None:
         """Say which rule, asked what, about whom, and what is wrong."""
         self.plugin = plugin
-        self.problem = f"{method}: {problem}"              # without the pod: the same for all pods
+        self.problem = f"{method}: {problem}"  # without the pod: the same for all pods
         super().__init__(f'plugin "{plugin}" failed at {method} for pod {pod}: {problem}')
 
 
@@ -88,10 +88,10 @@ class Guard:
 
     def normalize(self, instance: Instance, state: object, view: View, scores: Scores, feasible: Bools) -> Scores:
         """Let a rule bring its scores into range."""
-        found = self._call(instance, "normalize",
-                           lambda: instance.plugin.normalize(state, view, scores, feasible))
-        return self._column(instance, "normalize", found, len(view), "a whole number (int64)").astype(np.int64,
-                                                                                                        copy=False)
+        found = self._call(instance, "normalize", lambda: instance.plugin.normalize(state, view, scores, feasible))
+        return self._column(instance, "normalize", found, len(view), "a whole number (int64)").astype(
+            np.int64, copy=False
+        )
 
     def reservation(self, instance: Instance, state: object, view: View, row: Row) -> object | None:
         """Ask what placing the pod on a row would take."""
@@ -127,8 +127,10 @@ def whole_numbers(found: object, rows: int, expected: str = "a whole number (int
     if not isinstance(found, np.ndarray):
         raise Misanswer(f"expected {wanted} as a NumPy array, got {described(found)}")
     if found.dtype.kind not in "iu":
-        raise Misanswer(f"expected {wanted}, got {described(found)}; "
-                        "bayplan.lower_is_better, bayplan.higher_is_better or .astype(np.int64) makes them whole")
+        raise Misanswer(
+            f"expected {wanted}, got {described(found)}; "
+            "bayplan.lower_is_better, bayplan.higher_is_better or .astype(np.int64) makes them whole"
+        )
     if found.shape != (rows,):
         raise Misanswer(f"expected {wanted}, got {described(found)}")
     return found
@@ -159,4 +161,4 @@ def _article(value: object) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= TEXT_SHOWN_MAX else text[:TEXT_SHOWN_MAX - 3] + "..."
+    return text if len(text) <= TEXT_SHOWN_MAX else text[: TEXT_SHOWN_MAX - 3] + "..."

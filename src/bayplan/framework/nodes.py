@@ -34,7 +34,7 @@ class Nodes:
 
     def __init__(self, view: View, places: Rows) -> None:
         self._view = view
-        self._places = places                              # of these nodes among the view's rows
+        self._places = places  # of these nodes among the view's rows
 
     def __len__(self) -> int:
         """Count the nodes."""

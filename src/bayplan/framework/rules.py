@@ -50,10 +50,10 @@ class Rule(Plugin["Pod", "Pod"]):
 
     depends = EVERYTHING
     points = frozenset[str]()
-    rule: ClassVar[Callable[..., object]]                  # the function itself
-    weight: ClassVar[int] = 1                              # of its score, unless a configuration says otherwise
-    reason: ClassVar[str] = ""                             # the text for nodes that it turns down
-    asks_each_node: ClassVar[bool] = False                 # as many calls as there are nodes
+    rule: ClassVar[Callable[..., object]]  # the function itself
+    weight: ClassVar[int] = 1  # of its score, unless a configuration says otherwise
+    reason: ClassVar[str] = ""  # the text for nodes that it turns down
+    asks_each_node: ClassVar[bool] = False  # as many calls as there are nodes
 
 
 class ScoreRule(Rule):
@@ -62,13 +62,16 @@ class ScoreRule(Rule):
     def score(self, state: Pod, view: View, feasible: Mask) -> Scores:
         """Ask once about all nodes that fit."""
         places = np.flatnonzero(feasible)
-        answer = whole_numbers(self._answer(state, Nodes(view, places)), len(places),
-                               f"a whole number (int64) from 0 to {SCORE_MAX}")
+        answer = whole_numbers(
+            self._answer(state, Nodes(view, places)), len(places), f"a whole number (int64) from 0 to {SCORE_MAX}"
+        )
         wrong = answer[(answer < 0) | (answer > SCORE_MAX)]
         if len(wrong):
-            raise Misanswer(f"expected scores from 0 to {SCORE_MAX}, got {wrong[0]}; "
-                            "bayplan.lower_is_better or bayplan.higher_is_better brings any numbers into this range")
-        scores: Int64s = np.zeros(len(feasible), np.int64)             # (rows,)
+            raise Misanswer(
+                f"expected scores from 0 to {SCORE_MAX}, got {wrong[0]}; "
+                "bayplan.lower_is_better or bayplan.higher_is_better brings any numbers into this range"
+            )
+        scores: Int64s = np.zeros(len(feasible), np.int64)  # (rows,)
         scores[places] = answer
         return scores
 
@@ -85,8 +88,9 @@ class ScoreNodeRule(ScoreRule):
         answers = [type(self).rule(pod, node) for node in nodes]
         for answer, node in zip(answers, nodes, strict=True):
             if isinstance(answer, bool) or not isinstance(answer, int | np.integer):
-                raise Misanswer(f"expected a whole number from 0 to {SCORE_MAX} for node {node.name}, "
-                                f"got {described(answer)}")
+                raise Misanswer(
+                    f"expected a whole number from 0 to {SCORE_MAX} for node {node.name}, got {described(answer)}"
+                )
         return np.array(answers, np.int64)
 
 
@@ -98,9 +102,10 @@ class FilterRule(Rule):
         places = np.flatnonzero(view.live)
         fits = self._answer(state, Nodes(view, places))
         if not isinstance(fits, np.ndarray) or fits.dtype != np.bool_ or fits.shape != (len(places),):
-            raise Misanswer(f"expected True or False (bool) for each of {len(places)} nodes as a NumPy array, "
-                            f"got {described(fits)}")
-        codes = np.zeros(len(view), np.int16)                          # (rows,)
+            raise Misanswer(
+                f"expected True or False (bool) for each of {len(places)} nodes as a NumPy array, got {described(fits)}"
+            )
+        codes = np.zeros(len(view), np.int16)  # (rows,)
         codes[places] = ~fits
         return Ruling(codes, (SUCCESS, unschedulable(self.reason)))
 
@@ -187,15 +192,19 @@ def _decorated(
         if not callable(function):
             raise TypeError(f"expected a function to decorate, got {described(function)}")
         name = getattr(function, "__name__", kind.__name__)
-        return type(name, (kind,), {
-            "__doc__": function.__doc__,
-            "__module__": function.__module__,
-            "__qualname__": getattr(function, "__qualname__", name),
-            "name": name,
-            "rule": staticmethod(function),
-            "weight": weight,
-            "reason": reason or f"node(s) were turned down by {name}",
-        })
+        return type(
+            name,
+            (kind,),
+            {
+                "__doc__": function.__doc__,
+                "__module__": function.__module__,
+                "__qualname__": getattr(function, "__qualname__", name),
+                "name": name,
+                "rule": staticmethod(function),
+                "weight": weight,
+                "reason": reason or f"node(s) were turned down by {name}",
+            },
+        )
 
     return made if function is None else made(function)
 
@@ -223,7 +232,7 @@ def lower_is_better(numbers: Numbers) -> Scores:
         span = high - low
     if span > 0 and np.isfinite(span):
         scores[finite] = least + np.floor((SCORE_MAX - least) * ((high - given[finite]) / span)).astype(np.int64)
-    else:                                                  # all are equal, or too far apart to be told
+    else:  # all are equal, or too far apart to be told
         scores[finite] = np.where(given[finite] == low, SCORE_MAX, least)
     return scores
 
