@@ -298,7 +298,7 @@ def _short(text: str) -> str:
 # --- manifests -------------------------------------------------------------------------------------------------------
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """Where an object stands in a file."""
 
     file: str
@@ -307,15 +307,24 @@ class _Place(NamedTuple):
     line_of: Callable[[Path], int]
 
     def refused(self, path: Path, problem: str) -> Refused:
+        """Say what is wrong with a field of the object, and where that stands."""
         line = self.line_of(path)
         return Refused(self.file, self.document, line, in_words((*self.inside, *path)), problem)
 
 
+Placed: TypeAlias = tuple[Found, Place | None]  # no place: a whole file or document was refused
+
+
 def read_manifests(file: str, raw: bytes) -> Iterator[Found]:
     """Read everything in a file: YAML documents or JSON, lists taken apart; what is refused comes out as such."""
+    return (found for found, _ in read_placed(file, raw))
+
+
+def read_placed(file: str, raw: bytes) -> Iterator[Placed]:
+    """Read everything in a file, and say where each object stands, for whoever finds it wrong later."""
     if len(raw) > MANIFEST_BYTES_MAX:
         problem = f"expected at most {MANIFEST_BYTES_MAX:,} bytes, got {len(raw):,}; give it in several files"
-        yield Refused(file, 0, 0, "", problem)
+        yield Refused(file, 0, 0, "", problem), None
         return
     text = raw.removeprefix(b"\xef\xbb\xbf")
     if text[:4096].lstrip()[:1] in {b"{", b"["}:
@@ -324,24 +333,24 @@ def read_manifests(file: str, raw: bytes) -> Iterator[Found]:
         yield from _read_yaml(file, text)
 
 
-def _read_yaml(file: str, text: bytes) -> Iterator[Found]:
+def _read_yaml(file: str, text: bytes) -> Iterator[Placed]:
     for number, read in enumerate(documents(text), 1):
         if isinstance(read, YamlError):
-            yield Refused(file, number, read.line + 1, "", read.problem)
+            yield Refused(file, number, read.line + 1, "", read.problem), None
         elif read.tree is not None:
-            yield from _read_tree(_Place(file, number, (), read.line_of), read.tree, None)
+            yield from _read_tree(Place(file, number, (), read.line_of), read.tree, None)
 
 
-def _read_tree(place: _Place, tree: object, inside: str | None) -> Iterator[Found]:
+def _read_tree(place: Place, tree: object, inside: str | None) -> Iterator[Placed]:
     """Read an object, or each object of a list, from a tree."""
     if not isinstance(tree, dict) or not isinstance(items := tree.get("items"), list) or not _is_list(tree.get("kind")):
         yield from _checked(place, lambda: _from_tree(tree, inside))
         return
     if len(place.inside) >= 2 * LISTS_DEPTH_MAX:
-        yield place.refused((), f"expected at most {LISTS_DEPTH_MAX} lists inside each other")
+        yield place.refused((), f"expected at most {LISTS_DEPTH_MAX} lists inside each other"), place
         return
     for number, item in enumerate(items):
-        deeper = _Place(place.file, place.document, (*place.inside, "items", number), _below(place.line_of, number))
+        deeper = Place(place.file, place.document, (*place.inside, "items", number), _below(place.line_of, number))
         yield from _read_tree(deeper, item, _kind_in(tree.get("kind")))
 
 
@@ -358,7 +367,7 @@ def _kind_in(kind: object) -> str | None:
     return str(kind).removesuffix("List") or None
 
 
-def _read_json(file: str, text: bytes) -> Iterator[Found]:
+def _read_json(file: str, text: bytes) -> Iterator[Placed]:
     """Read JSON objects that follow each other; what begins like JSON but is not may still be YAML."""
     begin, number, lines = 0, 0, _JsonLines(text)
     while text[begin : begin + 4096].strip() or begin + 4096 < len(text):
@@ -367,7 +376,8 @@ def _read_json(file: str, text: bytes) -> Iterator[Found]:
         try:
             _raw.decode(memoryview(text)[begin:])
         except RecursionError:
-            yield Refused(file, number, _line_at(text, begin), "", "expected JSON, got brackets nested too deeply")
+            problem = "expected JSON, got brackets nested too deeply"
+            yield Refused(file, number, _line_at(text, begin), "", problem), None
             return
         except msgspec.DecodeError as error:
             at = _BYTE.search(str(error))
@@ -377,11 +387,11 @@ def _read_json(file: str, text: bytes) -> Iterator[Found]:
                 return
             end = begin + int(at[1]) - 1  # the bytes of a message count from one
         piece = text[begin:end]
-        yield from _read_value(_Place(file, number, (), lines.question(piece)), lines, piece, None)
+        yield from _read_value(Place(file, number, (), lines.question(piece)), lines, piece, None)
         begin = end
 
 
-def _read_value(place: _Place, lines: _JsonLines, raw: bytes | msgspec.Raw, inside: str | None) -> Iterator[Found]:
+def _read_value(place: Place, lines: _JsonLines, raw: bytes | msgspec.Raw, inside: str | None) -> Iterator[Placed]:
     """Read an object, or each object of a list, from JSON."""
     try:
         top = _list.decode(raw) if _is_list(_header.decode(raw).kind) else _List()
@@ -391,27 +401,27 @@ def _read_value(place: _Place, lines: _JsonLines, raw: bytes | msgspec.Raw, insi
         yield from _checked(place, lambda: _decoded(raw, inside))
         return
     if len(place.inside) >= 2 * LISTS_DEPTH_MAX:
-        yield place.refused((), f"expected at most {LISTS_DEPTH_MAX} lists inside each other")
+        yield place.refused((), f"expected at most {LISTS_DEPTH_MAX} lists inside each other"), place
         return
     for number, item in enumerate(top.items):
-        deeper = _Place(place.file, place.document, (*place.inside, "items", number), lines.question(item))
+        deeper = Place(place.file, place.document, (*place.inside, "items", number), lines.question(item))
         yield from _read_value(deeper, lines, item, _kind_in(top.kind))
 
 
-def _not_json(text: bytes, refusal: Refused) -> Iterator[Found]:
+def _not_json(text: bytes, refusal: Refused) -> Iterator[Placed]:
     """Try broken JSON as YAML, which may begin with a bracket too; if it is not that either, say why it is not JSON."""
     if len(text) > GUESS_BYTES_MAX:
-        yield refusal
+        yield refusal, None
         return
     read = list(documents(text))
     if any(isinstance(document, YamlError) for document in read):
-        yield refusal
+        yield refusal, None
     else:
         yield from _read_yaml(refusal.file, text)
 
 
 class _JsonLines:
-    """Finds the lines of pieces of JSON, seldom asked for, and in the order of the text."""
+    """Finds the lines of pieces of JSON, seldom asked for, and mostly in the order of the text."""
 
     def __init__(self, text: bytes) -> None:
         self._text = text
@@ -424,6 +434,9 @@ class _JsonLines:
 
     def _line_of(self, piece: bytes, path: Path) -> int:
         at = self._text.find(piece, self._byte)
+        if at < 0:
+            self._byte, self._line = 0, 1
+            at = self._text.find(piece)
         if at >= 0:
             self._line += self._text.count(b"\n", self._byte, at)
             self._byte = at
@@ -437,18 +450,18 @@ def _line_at(text: bytes, byte: int) -> int:
     return text.count(b"\n", 0, byte) + 1
 
 
-def _checked(place: _Place, decoded: Callable[[], Object]) -> Iterator[Found]:
+def _checked(place: Place, decoded: Callable[[], Object]) -> Iterator[Placed]:
     """Decode one object and look it over; it comes out whole, or each thing wrong with it does."""
     try:
         found = decoded()
     except UnknownKindError as error:
-        yield Passed(error.kind)
+        yield Passed(error.kind), place
         return
     except DecodeError as error:
-        yield place.refused(error.path, error.problem)
+        yield place.refused(error.path, error.problem), place
         return
     faults = faults_of(found)
     for fault in faults[:FAULTS_MAX]:
-        yield place.refused(fault.path, fault.message)
+        yield place.refused(fault.path, fault.message), place
     if not faults:
-        yield found
+        yield found, place
