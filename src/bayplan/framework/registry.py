@@ -82,6 +82,15 @@ class Registry:
         self._where[name] = where
         return name
 
+    def use(self, given: str) -> tuple[str, ...]:
+        """Take in what somebody named by hand, a Python file or `module:Class`, for use in all profiles."""
+        if not _SPELLED.fullmatch(given):
+            return self.add_file(Path(given))
+        name = self.canonical(given)
+        if name not in self._by_hand:
+            self._by_hand.append(name)
+        return (name,)
+
     def add_file(self, file: Path) -> tuple[str, ...]:
         """Take in every rule that a Python file defines, for use in all profiles; return their names."""
         module = _imported_file(file)

@@ -126,6 +126,17 @@ def test_a_spelling_that_names_no_rule(spelled: str) -> None:
         Registry().canonical(spelled)
 
 
+def test_rules_named_by_hand(tmp_path: Path) -> None:
+    """A file or a spelling given on the command line is used in every profile."""
+    file = tmp_path / "cheap.py"
+    file.write_text(RULE)
+    registry = Registry()
+
+    assert registry.use(str(file)) == ("Cheapest",)
+    assert registry.use(f"{__name__}:Mine") == ("Mine",)
+    assert registry.by_hand == ("Cheapest", "Mine")
+
+
 def test_a_name_means_one_class() -> None:
     """Two rules of one name are refused, with both places."""
     registry = Registry([Mine])
