@@ -20,9 +20,9 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 class Instance(msgspec.Struct, frozen=True, eq=False):
     """A rule as one profile has it."""
 
-    name: str                                              # the plugin's, unless a configuration names it otherwise
+    name: str  # the plugin's, unless a configuration names it otherwise
     plugin: AnyPlugin
-    weight: int = 1                                        # of its score
+    weight: int = 1  # of its score
 
 
 class Profile:
