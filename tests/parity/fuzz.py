@@ -31,7 +31,8 @@ BATCH = 50
 ERRORS_MOST = 0.05
 EXCUSED_MOST = 0.01
 SHOWN = 20
-ASKED_AGAIN = 3
+ASKED_AGAIN = 12
+"""A choice between two by chance hides from so many questions once in 4,096 times."""
 
 
 @dataclass
@@ -76,7 +77,7 @@ class Run:
             self.examples[sort] = asked["id"]
             if self.shrinks > 0:
                 self.shrinks -= 1
-                store(asked, kind_of(found[0]), oracle)
+                store(asked, sort, oracle)
 
 
 def sort_of(difference: str) -> str:
@@ -95,12 +96,12 @@ def unsteady(asked: Case, result: Result, oracle: Oracle) -> str | None:
     return None
 
 
-def store(asked: Case, kind: str, oracle: Oracle) -> Path:
-    """Shrink a case that shows this kind of difference and write it where it can be asked again."""
+def store(asked: Case, sort: str, oracle: Oracle) -> Path:
+    """Shrink a case that shows this sort of difference and write it where it can be asked again."""
 
     def still_differs(smaller: Case) -> bool:
         result = oracle.ask(smaller)
-        return ERROR not in result and kind in map(kind_of, unlike(smaller | {"result": result}))
+        return ERROR not in result and sort in map(sort_of, unlike(smaller | {"result": result}))
 
     small = shrink(asked, still_differs)
     small["result"] = oracle.ask(small)

@@ -11,6 +11,12 @@ from dataclasses import dataclass
 from tests.parity.case import Case, Manifest
 
 KEPT = {"apiVersion", "kind", "metadata", "name", "namespace", "spec", "id", "family", "uid"}
+KEPT |= {
+    "key",
+    "operator",
+    "topologyKey",
+    "weight",
+}  # a requirement without them is odd in a way that nobody asked about
 QUESTIONS_MOST = 3_000
 
 
