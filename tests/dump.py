@@ -159,15 +159,12 @@ def _tallies_of_both(table: Table, model: Table) -> Iterator[tuple[Tally, Tally]
     """Yield each tally of the model beside the table's own, made if need be."""
     for match in model.residents._tallies:
         table.residents.tally(match)
+    for carried in model.carried:
+        table.carried.number(carried)
     mine = _all_named(table)
+    name_of = {id(tally): name for name, tally in _all_named(model).items()}
     for theirs in model.weighted.values():
-        parts = []
-        for part, weight in theirs.parts:
-            name = next(name for name, tally in _all_named(model).items() if tally is part)
-            if name in mine:  # a term that nobody carries here is nothing to add
-                parts.append((mine[name], weight))
-        if len(parts) == len(theirs.parts):
-            table.sum_of(tuple(parts))
+        table.sum_of(tuple((mine[name_of[id(part)]], weight) for part, weight in theirs.parts))
     mine = _all_named(table)
     for name, theirs in _all_named(model).items():
         if name in mine:
