@@ -255,7 +255,8 @@ def _explained(error: msgspec.ValidationError, tree: object) -> DecodeError:
         return DecodeError(path, f"expected another value, got {_shown(value)} ({text})")
     wanted = form[1].removesuffix(" | null")
     limits = (form[3] or "").partition("`")[0]
-    return DecodeError(path, f"expected {_WANTED.get(wanted, wanted)}{limits}, got {_shown(value)}")
+    hint = "; put it in quotes" if wanted == "str" and isinstance(value, bool | int | float) else ""
+    return DecodeError(path, f"expected {_WANTED.get(wanted, wanted)}{limits}, got {_shown(value)}{hint}")
 
 
 def _followed(where: str, tree: object, got: str | None) -> tuple[Path, object]:
