@@ -19,7 +19,7 @@ def structs() -> Iterator[type[Object]]:
                 yield thing
 
 
-@pytest.mark.parametrize("struct", structs(), ids=lambda struct: struct.__name__)
+@pytest.mark.parametrize("struct", list(structs()), ids=lambda struct: struct.__name__)
 def test_a_struct_is_frozen_and_has_gos_zero_values(struct: type[Object]) -> None:
     """Made of nothing, never changed, and not looked at by the garbage collector."""
     empty = struct()
@@ -29,9 +29,9 @@ def test_a_struct_is_frozen_and_has_gos_zero_values(struct: type[Object]) -> Non
     assert empty == msgspec.convert({}, struct)
 
 
-@pytest.mark.parametrize("struct", structs(), ids=lambda struct: struct.__name__)
+@pytest.mark.parametrize("struct", list(structs()), ids=lambda struct: struct.__name__)
 def test_initials_are_capitals_in_field_names(struct: type[Object]) -> None:
-    """hostIP and volumeID, where camel-casing alone would write hostIp and volumeId."""
+    """As in hostIP and volumeID, where camel-casing alone would write hostIp and volumeId."""
     assert not [name for name in struct.__struct_encode_fields__ if re.search(r"(Ip|Id|Uri|Ebs|Csi)($|[A-Z])", name)]
 
 
