@@ -49,7 +49,7 @@ def dump(table: Table) -> Dump:
     columns = table.columns
     live = {name: row for name, row in table.row_of.items() if columns.live[row]}
     dead = [row for row in range(columns.rows) if not columns.live[row]]
-    return {
+    found = {
         "nodes": {name: _node(table, row) for name, row in live.items()},
         "node count": table.count,
         "rows without a node": _left_over(table, dead),
@@ -68,6 +68,14 @@ def dump(table: Table) -> Dump:
         "books": _books(table),
         "volumes": _volumes(table),
     }
+    return {what: _copied(value) for what, value in found.items()}
+
+
+def _copied(value: Any) -> Any:  # noqa: ANN401 - whatever a dump is made of
+    """Return what stays as it is when the table changes."""
+    if isinstance(value, dict):
+        return {key: _copied(inner) for key, inner in value.items()}
+    return frozenset(value) if isinstance(value, set) else value
 
 
 # --- nodes -----------------------------------------------------------------------------------------------------------

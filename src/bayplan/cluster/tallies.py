@@ -44,6 +44,12 @@ class Scope:
         """Say whether a row is inside."""
         return row < len(self.inside) and bool(self.inside[row])
 
+    def of_rows(self, rows: int) -> Bools:
+        """Return for each row whether it is inside."""
+        if len(self.inside) < rows:
+            self.inside = _longer(self.inside, rows)
+        return self.inside[:rows]
+
     def put(self, row: int, *, inside: bool) -> None:
         """Take a row in or out; the caller has taken the row's numbers out of all domains before."""
         if row >= len(self.inside):
@@ -69,19 +75,22 @@ class Domains:
         domain_id = self.key.ids[row]
         if domain_id == ABSENT:
             return
-        if domain_id >= len(self.numbers):
-            self.numbers = _longer(self.numbers, int(domain_id) + 1)
+        if domain_id + 1 >= len(self.numbers):
+            self.reach(int(domain_id) + 2)
         self.numbers[domain_id] += change
         self.version += 1
 
     def of_rows(self, rows: int) -> Int64s:
         """Return for each row the number of its domain, 0 where it has none."""
         ids = self.key.ids[:rows]
-        if len(self.numbers) < len(self.key.values) + 1:
-            self.numbers = _longer(self.numbers, len(self.key.values) + 1)
-        found = self.numbers[ids]                                      # absent is -1, masked next   (rows,)
-        found[ids == ABSENT] = 0
+        self.reach(len(self.key.values) + 1)
+        found: Int64s = self.numbers[ids]                              # absent is -1: the last, never written  (rows,)
         return found
+
+    def reach(self, length: int) -> None:
+        """Make room; the last number always stays nought, so that "absent" may index it."""
+        if length > len(self.numbers):
+            self.numbers = _longer(self.numbers, length)
 
 
 class Tally:
@@ -168,7 +177,7 @@ def recounted(tally: Tally, key: Key, scope: Scope | None) -> Mapping[str, int]:
     """Return a tally's numbers by domain value, counted from its rows: the referee of what is kept."""
     numbers: dict[str, int] = {}
     for row, number in tally.rows.items():
-        if key.ids[row] != ABSENT and (scope is None or scope.inside[row]):
+        if key.ids[row] != ABSENT and (scope is None or scope.holds(row)):
             value = key.values[key.ids[row]]
             numbers[value] = numbers.get(value, 0) + number
     return numbers

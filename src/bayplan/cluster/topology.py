@@ -105,7 +105,7 @@ class Topology:
             column = self._key(key)
             exists = self.table.every.domains(column, scope).numbers != 0
             numbers = tally.domains(column, scope).numbers
-            if besides is not None and column.ids[besides] != ABSENT:
+            if besides is not None and ABSENT != column.ids[besides] < len(exists):
                 exists = exists.copy()
                 exists[column.ids[besides]] = False
             if len(numbers) < len(exists):

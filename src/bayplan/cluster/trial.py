@@ -62,14 +62,13 @@ class Trial:
 
     def place(self, pod: Pod, row: Row) -> Resident:
         """Lay a waiting pod on a row, as assumed; it is nominated nowhere any more."""
-        uid = uid_of(pod)
-        self._must_be_open()
+        uid, node = uid_of(pod), self._node(row)
         if uid in self._table.pods:
             raise TrialMisused(f"{pod.key} is on a row already; evict it before it is placed for {self._cause}")
         self._unnominate(uid)
         resident = self._table.place(pod, row, is_assumed=True)
         self._note(lambda: self._table.remove(uid),
-                   Bind(uid=uid, namespace=pod.metadata.namespace, name=pod.metadata.name, node=self._node(row),
+                   Bind(uid=uid, namespace=pod.metadata.namespace, name=pod.metadata.name, node=node,
                         cause=self._cause))
         return resident
 
@@ -85,19 +84,17 @@ class Trial:
 
     def nominate(self, pod: Pod, row: Row) -> None:
         """Have a waiting pod thought of as on a row."""
-        uid = uid_of(pod)
-        self._must_be_open()
+        uid, node = uid_of(pod), self._node(row)
         self._unnominate(uid)
         self._table.nominate(pod, row)
         self._note(lambda: self._table.drop_nomination(uid),
-                   Nominate(uid=uid, namespace=pod.metadata.namespace, name=pod.metadata.name, node=self._node(row),
+                   Nominate(uid=uid, namespace=pod.metadata.namespace, name=pod.metadata.name, node=node,
                             cause=self._cause))
 
     def reserve(self, pod: Pod, reservation: Reservation, row: Row) -> Reserved:
         """Take the volumes that a pod would be given on a row; it has no effect of its own: binding writes it."""
-        self._must_be_open()
-        volumes = self._table.volumes
-        reserved = volumes.reserve(pod, reservation, self._node(row))
+        volumes, node = self._table.volumes, self._node(row)
+        reserved = volumes.reserve(pod, reservation, node)
         self._note(lambda: volumes.release(reserved))
         return reserved
 
@@ -148,6 +145,8 @@ class Trial:
             self._note(lambda name=name, pod=pod: table.nominate_away(pod, name))  # type: ignore[misc]
 
     def _node(self, row: Row) -> str:
+        """Return the name of a row's node: what is asked before anything is written."""
+        self._must_be_open()
         node = self._table.nodes[row]
         if node is None:
             raise TrialMisused(f"row {row} has no node; place, evict and nominate only on live rows")

@@ -196,7 +196,7 @@ class View(Topology):
         if key is None:
             numbers = tally.column(self._used)
             if scope is not None:
-                numbers = np.where(scope.inside[:self._used], numbers, 0)
+                numbers = np.where(scope.of_rows(self._used), numbers, 0)
             return numbers if self._some is None else numbers[self._some]
         numbers = tally.domains(self._key(key), scope).of_rows(self._used)
         return numbers if self._some is None else numbers[self._some]

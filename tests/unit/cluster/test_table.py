@@ -4,20 +4,19 @@ The histories are those of the engine check; what is compared is everything that
 """
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayplan.api.objects import Pod
-from bayplan.cluster.keys import ABSENT
-from bayplan.cluster.rows import judged, judged_row
-from bayplan.cluster.table import Table
+from bayplan.cluster.fold import put
+from bayplan.cluster.rows import NodeQuestion, judged, judged_row
+from bayplan.cluster.shapes import node_choice_of
 from bayplan.cluster.tallies import recounted
 from tests.dump import ask_alike, differences, dump
 from tests.engine.asking import ask_everything
 from tests.engine.changes import CHANGES, World
 from tests.engine.pool import pool_of
-from tests.kit import HOSTNAME, ZONE, a_cluster, a_pod, needs, node
+from tests.kit import ZONE, a_cluster, a_pod, node
 from tests.parity.topics.draw import Draw
 
 SEEDS = st.integers(0, 1 << 30)
@@ -76,15 +75,13 @@ def test_asking_all_rows_is_asking_each(seed: int, steps: list[tuple[str, int]])
     live = np.flatnonzero(table.columns.live[: table.columns.rows]).tolist()
 
     for template in world.pool.pods:
-        for question in questions_of(world, template):
+        for question in questions_of(template):
             together = judged(question, table)
             assert [bool(together[row]) for row in live] == [judged_row(question, table, row) for row in live]
 
 
-def questions_of(world: World, pod: Pod) -> list:  # type: ignore[type-arg]
+def questions_of(pod: Pod) -> list[NodeQuestion]:
     """Return what a pod asks of nodes."""
-    from bayplan.cluster.shapes import node_choice_of
-
     choice = node_choice_of(pod)
     return [choice.required, *(term for _, term in (choice.preferred.terms if choice.preferred is not None else ()))]
 
@@ -94,8 +91,6 @@ def test_a_row_beyond_the_first_block_is_counted() -> None:
     table = a_cluster(node("first", zone="a"))
     every = table.every.domains(table.key(ZONE), None)
     for number in range(200):
-        from bayplan.cluster.fold import put
-
         put(table, node(f"n{number}", zone="b"))
 
     assert every.numbers[:2].tolist() == [1, 200]
@@ -105,8 +100,6 @@ def test_a_stray_pod_is_counted_once_its_node_comes() -> None:
     """A pod bound to a node that does not exist yet waits, and lies on its row as soon as there is one."""
     table = a_cluster(a_pod("early", on="late", cpu=1))
     assert not table.pods
-
-    from bayplan.cluster.fold import put
 
     put(table, node("late"))
     assert [resident.pod.metadata.name for resident in table.pods.values()] == ["early"]
