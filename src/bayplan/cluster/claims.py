@@ -38,7 +38,7 @@ WAIT_FOR_CONSUMER: Final = "WaitForFirstConsumer"
 class Disk(msgspec.Struct, frozen=True, gc=False):
     """A disk that a pod names itself and may not share with just any other pod of its node."""
 
-    kind: str                                              # gce, ebs, iscsi or rbd
+    kind: str  # gce, ebs, iscsi or rbd
     name: str
     read_only: bool
     pool: str = ""
@@ -56,14 +56,14 @@ class Disk(msgspec.Struct, frozen=True, gc=False):
 class MountedClaim(msgspec.Struct, frozen=True, gc=False):
     """A claim that a pod names, or that was made for it."""
 
-    key: str                                               # namespace/name
+    key: str  # namespace/name
     is_ephemeral: bool
 
 
 class Mounts(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """The volumes of a pod on a row that some rule looks at."""
 
-    volumes: tuple[MountedClaim | Inline, ...]             # in the pod's order
+    volumes: tuple[MountedClaim | Inline, ...]  # in the pod's order
     disks: tuple[Disk, ...]
 
     @property
@@ -75,18 +75,18 @@ class Mounts(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
 class Claim(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """The state of a claim that a waiting pod names, or that is made for it."""
 
-    place: int                                             # in the pod's volumes: of the first that names this claim
+    place: int  # in the pod's volumes: of the first that names this claim
     is_ephemeral: bool
-    key: str | None = None                                 # namespace/name, where it matters which claim it is
+    key: str | None = None  # namespace/name, where it matters which claim it is
     is_missing: bool = False
-    refused: str = ""                                      # why no volume is looked for: kube-scheduler's text
-    foreign: str = ""                                      # why a claim made for a pod is not this pod's: likewise
-    one_pod: bool = False                                  # ReadWriteOncePod
-    held: Held | None = None                               # its volume, where it does not matter which
-    volume: str = ""                                       # the volume's name where it does, or there is none
-    is_bound: bool = False                                 # to that volume, for good
+    refused: str = ""  # why no volume is looked for: kube-scheduler's text
+    foreign: str = ""  # why a claim made for a pod is not this pod's: likewise
+    one_pod: bool = False  # ReadWriteOncePod
+    held: Held | None = None  # its volume, where it does not matter which
+    volume: str = ""  # the volume's name where it does, or there is none
+    is_bound: bool = False  # to that volume, for good
     class_name: str = ""
-    wish: Wish | None = None                               # None unless the claim is without a volume
+    wish: Wish | None = None  # None unless the claim is without a volume
 
     @property
     def name(self) -> str:
@@ -97,20 +97,20 @@ class Claim(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
 class Wish(msgspec.Struct, frozen=True, gc=False):
     """What a claim without a volume asks for."""
 
-    storage: int | None                                    # nanobytes; None: no such request
+    storage: int | None  # nanobytes; None: no such request
     selector: Selector | None
     selector_error: str
     access_modes: tuple[str, ...]
     mode: str
     attributes_class: str
-    selected_node: str | None                              # where its volume is being made
-    kept: tuple[str, ...]                                  # volumes that are kept for this claim
+    selected_node: str | None  # where its volume is being made
+    kept: tuple[str, ...]  # volumes that are kept for this claim
 
 
 class Volumes(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """The volumes of a waiting pod that some rule looks at."""
 
-    volumes: tuple[Claim | Inline, ...]                    # in the pod's order
+    volumes: tuple[Claim | Inline, ...]  # in the pod's order
     disks: tuple[Disk, ...]
 
     @property
@@ -129,13 +129,15 @@ class Taking(NamedTuple):
 class Reservation(msgspec.Struct, frozen=True, gc=False):
     """What placing a pod on a row would take, its claims called by their place in the pod's volumes."""
 
-    bind: tuple[tuple[int, str], ...]                      # (place of the claim, name of the volume)
-    provision: tuple[int, ...]                             # places of the claims for which a volume is made
+    bind: tuple[tuple[int, str], ...]  # (place of the claim, name of the volume)
+    provision: tuple[int, ...]  # places of the claims for which a volume is made
 
     def named(self, pod: Pod) -> Taking:
         """Say it in a pod's names."""
-        return Taking({claim_name(pod, place): volume for place, volume in self.bind},
-                      tuple(sorted(claim_name(pod, place) for place in self.provision)))
+        return Taking(
+            {claim_name(pod, place): volume for place, volume in self.bind},
+            tuple(sorted(claim_name(pod, place) for place in self.provision)),
+        )
 
 
 def claim_name(pod: Pod, place: int) -> str:
@@ -196,7 +198,7 @@ def storage_in(quantities: Mapping[str, Quantity] | None) -> int | None:
     try:
         return nanos(amount)
     except QuantityError:
-        return None                                        # reported where the object was decoded
+        return None  # reported where the object was decoded
 
 
 def foreign_text(pod: Pod, claim: PersistentVolumeClaim) -> str:
@@ -230,22 +232,32 @@ def _claim_of(pod: Pod, place: int, first: int, books: VolumeBooks, *, by_name: 
     key = f"{pod.metadata.namespace}/{name}"
     claim = books.claims.get(key)
     if claim is None:
-        refused = (f"waiting for ephemeral volume controller to create the persistentvolumeclaim {go_quoted(name)}"
-                   if is_ephemeral else f"persistentvolumeclaim {go_quoted(name)} not found")
+        refused = (
+            f"waiting for ephemeral volume controller to create the persistentvolumeclaim {go_quoted(name)}"
+            if is_ephemeral
+            else f"persistentvolumeclaim {go_quoted(name)} not found"
+        )
         return Claim(first, is_ephemeral, key, is_missing=True, refused=refused)
     foreign = foreign_text(pod, claim) if is_ephemeral else ""
     refused = _refusal(claim) or foreign
     one_pod = ONE_POD in claim.spec.access_modes
     wish = None if claim.spec.volume_name else _wish_of(claim, books.kept_for(claim))
-    matters = (by_name or refused or foreign or books.mounted.is_named(key)
-               or (wish is not None and wish.selector_error))
+    matters = by_name or refused or foreign or books.mounted.is_named(key) or (wish is not None and wish.selector_error)
     volume = claim.spec.volume_name
     alone = books.held_alone(volume) if volume and not matters else None
     return Claim(
-        first, is_ephemeral, key if matters else None, refused=refused, foreign=foreign, one_pod=one_pod,
-        held=alone, volume=volume if alone is None else "",
+        first,
+        is_ephemeral,
+        key if matters else None,
+        refused=refused,
+        foreign=foreign,
+        one_pod=one_pod,
+        held=alone,
+        volume=volume if alone is None else "",
         is_bound=bool(volume) and BIND_COMPLETED in claim.metadata.annotations,
-        class_name="" if alone is not None else class_of(claim.metadata, claim.spec.storage_class_name), wish=wish)
+        class_name="" if alone is not None else class_of(claim.metadata, claim.spec.storage_class_name),
+        wish=wish,
+    )
 
 
 def _refusal(claim: PersistentVolumeClaim) -> str:
@@ -266,7 +278,12 @@ def _wish_of(claim: PersistentVolumeClaim, kept: tuple[str, ...]) -> Wish:
             error = str(problem)
     requests = spec.resources.requests if spec.resources is not None else None
     return Wish(
-        storage=storage_in(requests), selector=selector, selector_error=error,
-        access_modes=tuple(sorted(set(spec.access_modes))), mode=spec.volume_mode or FILESYSTEM,
+        storage=storage_in(requests),
+        selector=selector,
+        selector_error=error,
+        access_modes=tuple(sorted(set(spec.access_modes))),
+        mode=spec.volume_mode or FILESYSTEM,
         attributes_class=spec.volume_attributes_class_name or "",
-        selected_node=claim.metadata.annotations.get(SELECTED_NODE), kept=kept)
+        selected_node=claim.metadata.annotations.get(SELECTED_NODE),
+        kept=kept,
+    )

@@ -41,13 +41,13 @@ class Place(msgspec.Struct, frozen=True, gc=False):
 class Held(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """A volume: who reaches it, where it is, whose it is."""
 
-    reach: NodeTerms | None                                # None: everybody
-    migrates: str = ""                                     # the in-tree plugin that its driver took over from
-    reach_migrated: NodeTerms | None = None                # from nodes that know it by its driver
-    error: str = ""                                        # why its driver cannot be told: for those nodes
+    reach: NodeTerms | None  # None: everybody
+    migrates: str = ""  # the in-tree plugin that its driver took over from
+    reach_migrated: NodeTerms | None = None  # from nodes that know it by its driver
+    error: str = ""  # why its driver cannot be told: for those nodes
     places: tuple[Place, ...] = ()
-    driver: str = ""                                       # whose it counts as on nodes without a CSINode
-    driver_migrated: str = ""                              # and on nodes with one
+    driver: str = ""  # whose it counts as on nodes without a CSINode
+    driver_migrated: str = ""  # and on nodes with one
 
 
 def held(volume: PersistentVolume) -> Held:

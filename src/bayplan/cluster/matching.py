@@ -26,8 +26,8 @@ class Source(NamedTuple):
     """Where the volumes of a class come from."""
 
     stock: Stock
-    kept: tuple[tuple[str, Free], ...]                     # volumes that are kept for the one claim
-    pools: Pools | None                                    # None: room is not looked at
+    kept: tuple[tuple[str, Free], ...]  # volumes that are kept for the one claim
+    pools: Pools | None  # None: room is not looked at
 
 
 class Want(NamedTuple):
@@ -36,8 +36,8 @@ class Want(NamedTuple):
     claim: Claim
     wish: Wish
     source: Source
-    is_made: bool                                          # the class makes volumes
-    made_where: tuple[Selector, ...] | None                # None: anywhere
+    is_made: bool  # the class makes volumes
+    made_where: tuple[Selector, ...] | None  # None: anywhere
 
 
 class Given(NamedTuple):
@@ -76,8 +76,14 @@ def want_of(claim: Claim, wish: Wish, storage_class: StorageClass, source: Sourc
 
 def wrong_selector(wants: Iterable[Want]) -> str | None:
     """Return kube-scheduler's text for the first claim whose selector cannot be read, if it is asked at all."""
-    return next((f"error creating internal label selector for claim: {want.claim.key}: {want.wish.selector_error}"
-                 for want in by_size(wants) if want.wish.selector_error and want.wish.selected_node is None), None)
+    return next(
+        (
+            f"error creating internal label selector for claim: {want.claim.key}: {want.wish.selector_error}"
+            for want in by_size(wants)
+            if want.wish.selector_error and want.wish.selected_node is None
+        ),
+        None,
+    )
 
 
 def by_size(wants: Iterable[Want]) -> list[Want]:
@@ -117,8 +123,14 @@ def match(wants: Sequence[Want], node: str, labels: Mapping[str, str]) -> Match:
 
 def reads(wants: Iterable[Want], labels: Mapping[str, str]) -> tuple[tuple[tuple[Spot, int], ...], ...]:
     """Return what is another whenever `match` may answer differently for the same wants and labels."""
-    return tuple(version for want in wants for version in (
-        want.source.stock.version(labels), want.source.pools.version(labels) if want.source.pools is not None else ()))
+    return tuple(
+        version
+        for want in wants
+        for version in (
+            want.source.stock.version(labels),
+            want.source.pools.version(labels) if want.source.pools is not None else (),
+        )
+    )
 
 
 def _volume_for(want: Want, labels: Mapping[str, str], chosen: set[str]) -> Given | None:
@@ -127,9 +139,13 @@ def _volume_for(want: Want, labels: Mapping[str, str], chosen: set[str]) -> Give
         if name not in chosen and kept.storage >= (wish.storage or 0) and _alike(wish, kept):
             return Given(want, name, kept) if _reached(kept, labels) else None
     for name, free in want.source.stock.of(labels, wish.storage or 0):
-        if (name not in chosen and _alike(wish, free) and free.access_modes.issuperset(wish.access_modes)
-                and (wish.selector is None or wish.selector.matches(free.volume.metadata.labels))
-                and _reached(free, labels)):
+        if (
+            name not in chosen
+            and _alike(wish, free)
+            and free.access_modes.issuperset(wish.access_modes)
+            and (wish.selector is None or wish.selector.matches(free.volume.metadata.labels))
+            and _reached(free, labels)
+        ):
             return Given(want, name, free)
     return None
 
@@ -155,8 +171,14 @@ def _pool_for(want: Want, labels: Mapping[str, str]) -> Pool | None:
     if want.source.pools is None or want.wish.storage is None:
         return None
     needed = ceil_whole(want.wish.storage)
-    return next((pool for pool in want.source.pools.of(labels)
-                 if pool.limit is not None and pool.limit >= needed and pool.reach.matches(labels)), None)
+    return next(
+        (
+            pool
+            for pool in want.source.pools.of(labels)
+            if pool.limit is not None and pool.limit >= needed and pool.reach.matches(labels)
+        ),
+        None,
+    )
 
 
 def _places_of(storage_class: StorageClass) -> tuple[Selector, ...] | None:
@@ -165,8 +187,9 @@ def _places_of(storage_class: StorageClass) -> tuple[Selector, ...] | None:
         return None
     found = []
     for term in storage_class.allowed_topologies:
-        lines = tuple(Requirement(key=line.key, operator="In", values=line.values)
-                      for line in term.match_label_expressions)
+        lines = tuple(
+            Requirement(key=line.key, operator="In", values=line.values) for line in term.match_label_expressions
+        )
         if lines:
             try:
                 found.append(Selector.of(LabelSelector(match_expressions=lines)))

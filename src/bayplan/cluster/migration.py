@@ -43,19 +43,21 @@ class Untranslatable(ValueError):
 class InTree(NamedTuple):
     """An in-tree plugin and the driver that took its place."""
 
-    field: str                                             # of a pod's volume and of a PersistentVolume's spec
+    field: str  # of a pod's volume and of a PersistentVolume's spec
     name: str
     driver: str
-    counts: bool                                           # where a node knows the driver, it is the driver's
-    topology: str | None = None                            # the driver's key for a zone
+    counts: bool  # where a node knows the driver, it is the driver's
+    topology: str | None = None  # the driver's key for a zone
 
 
 IN_TREE: Final = (
     InTree("gce_persistent_disk", "kubernetes.io/gce-pd", "pd.csi.storage.gke.io", True, "topology.gke.io/zone"),
-    InTree("aws_elastic_block_store", "kubernetes.io/aws-ebs", "ebs.csi.aws.com", True,
-           "topology.ebs.csi.aws.com/zone"),
-    InTree("cinder", "kubernetes.io/cinder", "cinder.csi.openstack.org", True,
-           "topology.cinder.csi.openstack.org/zone"),
+    InTree(
+        "aws_elastic_block_store", "kubernetes.io/aws-ebs", "ebs.csi.aws.com", True, "topology.ebs.csi.aws.com/zone"
+    ),
+    InTree(
+        "cinder", "kubernetes.io/cinder", "cinder.csi.openstack.org", True, "topology.cinder.csi.openstack.org/zone"
+    ),
     InTree("azure_disk", "kubernetes.io/azure-disk", "disk.csi.azure.com", True),
     InTree("azure_file", "kubernetes.io/azure-file", "file.csi.azure.com", False),
     InTree("vsphere_volume", "kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com", False),
@@ -69,8 +71,8 @@ class Inline(msgspec.Struct, frozen=True, gc=False):
 
     driver: str
     handle: str
-    counts: bool                                           # on nodes that have a CSINode
-    error: str = ""                                        # why it cannot be counted there: kube-scheduler's text
+    counts: bool  # on nodes that have a CSINode
+    error: str = ""  # why it cannot be counted there: kube-scheduler's text
 
 
 def inline_of(volume: Volume) -> Inline | None:
@@ -136,8 +138,15 @@ def _values(terms: Iterable[NodeSelectorTerm], key: str) -> bool:
 
 
 def _renamed(terms: Iterable[NodeSelectorTerm], old: str, new: str) -> tuple[NodeSelectorTerm, ...]:
-    return tuple(_with(term, tuple(msgspec.structs.replace(line, key=new) if line.key == old else line
-                                   for line in term.match_expressions)) for term in terms)
+    return tuple(
+        _with(
+            term,
+            tuple(
+                msgspec.structs.replace(line, key=new) if line.key == old else line for line in term.match_expressions
+            ),
+        )
+        for term in terms
+    )
 
 
 def _with(term: NodeSelectorTerm, lines: tuple[Requirement, ...]) -> NodeSelectorTerm:
@@ -160,13 +169,16 @@ def _region(zones: Iterable[str]) -> str:
     for zone in zones:
         parts = zone.split("-")
         if len(parts) != 3:
-            raise Untranslatable("failed to get region from zones: zone in unexpected format, "
-                                 f"expected: {{locale}}-{{region}}-{{zone}}, got: {zone}")
+            raise Untranslatable(
+                "failed to get region from zones: zone in unexpected format, "
+                f"expected: {{locale}}-{{region}}-{{zone}}, got: {zone}"
+            )
         regions.add("-".join(parts[:2]))
     if len(regions) != 1:
         found = " ".join(f"{region}:{{}}" for region in sorted(regions))
-        raise Untranslatable("failed to get region from zones: multiple or no regions gotten from zones, "
-                             f"got: map[{found}]")
+        raise Untranslatable(
+            f"failed to get region from zones: multiple or no regions gotten from zones, got: map[{found}]"
+        )
     return regions.pop()
 
 
@@ -177,8 +189,9 @@ def _of_ebs(source: AWSElasticBlockStore, _: Labels) -> str:
     path = re.split(r"[?#]", written.removeprefix("aws://"), maxsplit=1)[0].partition("/")[2]
     found = unquote(path).strip("/")
     if not re.fullmatch(r"vol-[^/]*", found):
-        raise Untranslatable("failed to translate Kubernetes ID to EBS Volume ID "
-                             f"Invalid format for AWS volume ({written})")
+        raise Untranslatable(
+            f"failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume ({written})"
+        )
     return found
 
 

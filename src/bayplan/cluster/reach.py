@@ -24,6 +24,6 @@ def reach_in(selector: NodeSelector) -> NodeTerms | None:
     terms = []
     for term in NodeTerms.of(selector).terms:
         if term.fields and not term.faults and term.labels.is_empty:
-            return None                                    # it speaks of the name alone: everybody passes
+            return None  # it speaks of the name alone: everybody passes
         terms.append(replace(term, fields=(), names=None) if term.fields else term)
     return NodeTerms(tuple(terms))

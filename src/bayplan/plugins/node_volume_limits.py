@@ -40,7 +40,7 @@ class New(NamedTuple):
 
     volumes: frozenset[Identity] = frozenset()
     failure: Outcome | None = None
-    drivers_needed: tuple[str, ...] = ()                   # that keep pods off nodes where they do not run
+    drivers_needed: tuple[str, ...] = ()  # that keep pods off nodes where they do not run
 
 
 class State(NamedTuple):
@@ -82,7 +82,7 @@ class NodeVolumeLimits(Plugin[Volumes | None, State]):
     def filter(self, state: State, view: View) -> Ruling:
         """Ask each row."""
         outcomes: list[Outcome] = [SUCCESS]
-        codes = np.zeros(len(view), np.int16)                          # (rows,)
+        codes = np.zeros(len(view), np.int16)  # (rows,)
         book = view.volumes.csi_nodes
         for place, row in enumerate(view.rows.tolist()):
             csi_node = book.get(view.node(Row(row)).metadata.name)
@@ -100,8 +100,11 @@ class NodeVolumeLimits(Plugin[Volumes | None, State]):
         missing = next((name for name in new.drivers_needed if all(name != driver.name for driver in drivers)), None)
         if missing is not None:
             return unschedulable(f"{missing} CSI driver is not installed on the node")
-        limits = {driver.name: driver.allocatable.count for driver in drivers
-                  if driver.allocatable is not None and driver.allocatable.count is not None}
+        limits = {
+            driver.name: driver.allocatable.count
+            for driver in drivers
+            if driver.allocatable is not None and driver.allocatable.count is not None
+        }
         return self._count(new, limits, view, row) if limits else None
 
     def _count(self, new: New, limits: Mapping[str, int], view: View, row: int) -> Outcome | None:
@@ -112,8 +115,11 @@ class NodeVolumeLimits(Plugin[Volumes | None, State]):
                 return failure
         used = Counter(identity.driver for identity in there | _attached(view.node(Row(row)).metadata.name, view))
         more = Counter(identity.driver for identity in new.volumes - there)
-        return TOO_MANY if any(used[driver] + number > limits[driver] for driver, number in more.items()
-                               if driver in limits) else None
+        return (
+            TOO_MANY
+            if any(used[driver] + number > limits[driver] for driver, number in more.items() if driver in limits)
+            else None
+        )
 
 
 def _failure_of(claim: Claim) -> Outcome | None:

@@ -61,7 +61,7 @@ class VolumeBindingArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
     """How long binding may take, and the score by how much of a volume or pool is used."""
 
     bind_timeout_seconds: int = 600
-    shape: tuple[ShapePoint, ...] = ()                     # empty: more room is better
+    shape: tuple[ShapePoint, ...] = ()  # empty: more room is better
 
     def problems(self) -> list[str]:
         """List what is wrong, as upstream validates."""
@@ -74,7 +74,7 @@ class VolumeBindingArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
 class State(NamedTuple):
     """The pod's claims: those with a volume, and those that want one."""
 
-    bound: tuple[Held | None, ...] = ()                    # None: there is no such volume
+    bound: tuple[Held | None, ...] = ()  # None: there is no such volume
     wants: tuple[Want, ...] = ()
 
 
@@ -91,8 +91,16 @@ class VolumeBinding(Plugin[Volumes | None, State]):
 
     reads = VOLUMES
     searches = True
-    wakes = (Change.STORAGE_CLASS, Change.CLAIM, Change.VOLUME, Change.NODE_ADDED, Change.NODE_LABELS, Change.CSI_NODE,
-             Change.CSI_DRIVER, Change.CSI_CAPACITY)
+    wakes = (
+        Change.STORAGE_CLASS,
+        Change.CLAIM,
+        Change.VOLUME,
+        Change.NODE_ADDED,
+        Change.NODE_LABELS,
+        Change.CSI_NODE,
+        Change.CSI_DRIVER,
+        Change.CSI_CAPACITY,
+    )
     Arguments = VolumeBindingArgs
     points = frozenset({"preFilter", "filter", "preScore", "score", "reserve", "preBind"})
 
@@ -101,8 +109,8 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         super().__init__(arguments, gates)
         points = (arguments.shape if arguments is not None else ()) or MORE_IS_BETTER
         self.curve = tuple((point.utilization, 10 * point.score) for point in points)
-        self._wants: tuple[Want, ...] = ()                 # whose matches are remembered: filter, score, reservation
-        self._matches: dict[int, Remembered] = {}          # by row
+        self._wants: tuple[Want, ...] = ()  # whose matches are remembered: filter, score, reservation
+        self._matches: dict[int, Remembered] = {}  # by row
 
     # -- before any row
 
@@ -141,9 +149,13 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         driver = view.looked_up(books.csi_drivers, storage_class.provisioner)
         pools = books.pools_of(claim.class_name) if driver is not None and driver.spec.storage_capacity else None
         kept = ((name, view.looked_up(books.volumes, name)) for name in claim.wish.kept)
-        mine = tuple((name, free_of(volume)) for name, volume in kept
-                     if volume is not None and class_of_volume(volume) == claim.class_name
-                     and volume.metadata.deletion_timestamp is None)
+        mine = tuple(
+            (name, free_of(volume))
+            for name, volume in kept
+            if volume is not None
+            and class_of_volume(volume) == claim.class_name
+            and volume.metadata.deletion_timestamp is None
+        )
         return want_of(claim, claim.wish, storage_class, Source(books.stock_of(claim.class_name), mine, pools))
 
     # -- rows
@@ -159,10 +171,9 @@ class VolumeBinding(Plugin[Volumes | None, State]):
             codes[(codes == 0) & gone] = outcomes.code(unresolvable(GONE))
         return Ruling(codes, outcomes.all)
 
-    def _ask_bound(self, bound: Sequence[Held | None], view: View,
-                   outcomes: Outcomes) -> tuple[Mask, Mask, Codes]:
+    def _ask_bound(self, bound: Sequence[Held | None], view: View, outcomes: Outcomes) -> tuple[Mask, Mask, Codes]:
         """Ask bound claims in order; the first that fails on a row decides there."""
-        away, gone = np.zeros(len(view), np.bool_), np.zeros(len(view), np.bool_)          # (rows,)
+        away, gone = np.zeros(len(view), np.bool_), np.zeros(len(view), np.bool_)  # (rows,)
         codes = np.zeros(len(view), np.int16)
         for volume in bound:
             left = ~away & ~gone & (codes == 0)
@@ -179,8 +190,9 @@ class VolumeBinding(Plugin[Volumes | None, State]):
             away |= left & ~reached
         return away, gone, codes
 
-    def _ask_wants(self, wants: tuple[Want, ...], view: View, outcomes: Outcomes,
-                   found: tuple[Mask, Mask, Codes]) -> None:
+    def _ask_wants(
+        self, wants: tuple[Want, ...], view: View, outcomes: Outcomes, found: tuple[Mask, Mask, Codes]
+    ) -> None:
         """Search each row; the reasons of bound and of wanting claims come together."""
         away, gone, codes = found
         wrong = wrong_selector(wants)
@@ -192,8 +204,12 @@ class VolumeBinding(Plugin[Volumes | None, State]):
                 codes[place] = outcomes.code(error(wrong))
                 continue
             here = self._match(wants, view, row)
-            texts = ((ELSEWHERE, away[place]), (NOTHING_FREE, not here.has_volumes), (NO_ROOM, not here.has_room),
-                     (GONE, gone[place]))
+            texts = (
+                (ELSEWHERE, away[place]),
+                (NOTHING_FREE, not here.has_volumes),
+                (NO_ROOM, not here.has_room),
+                (GONE, gone[place]),
+            )
             why = tuple(text for text, holds in texts if holds)
             if why:
                 codes[place] = outcomes.code(unresolvable(*why))
@@ -219,7 +235,7 @@ class VolumeBinding(Plugin[Volumes | None, State]):
 
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Score what each row would take."""
-        scores = np.zeros(len(view), np.int64)                         # (rows,)
+        scores = np.zeros(len(view), np.int64)  # (rows,)
         if state.wants:
             for place in np.flatnonzero(feasible).tolist():
                 scores[place] = self._worth(self._match(state.wants, view, int(view.rows[place])))
@@ -227,7 +243,7 @@ class VolumeBinding(Plugin[Volumes | None, State]):
 
     def _worth(self, found: Match) -> int:
         """Average over the classes how much of their volumes, or of their pools, would be used."""
-        classes: dict[str, tuple[int, int]] = {}                       # class -> (asked for, there), in bytes
+        classes: dict[str, tuple[int, int]] = {}  # class -> (asked for, there), in bytes
         for given in found.given:
             name = given.free.volume.spec.storage_class_name
             asked, there = classes.get(name, (0, 0))
@@ -238,9 +254,10 @@ class VolumeBinding(Plugin[Volumes | None, State]):
                 classes[name] = (classes.get(name, (0, 0))[0] + _storage(made.want), made.pool.room)
         if not classes:
             return 0
-        total = sum(self._at(asked * FULL // there if asked <= there > 0 else FULL)
-                    for asked, there in classes.values())
-        return (2 * total + len(classes)) // (2 * len(classes))        # rounded half up; never negative
+        total = sum(
+            self._at(asked * FULL // there if asked <= there > 0 else FULL) for asked, there in classes.values()
+        )
+        return (2 * total + len(classes)) // (2 * len(classes))  # rounded half up; never negative
 
     def _at(self, used: int) -> int:
         """Read the shape, dividing toward zero as Go does."""
@@ -262,8 +279,10 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         if not state.wants:
             return None
         found = self._match(state.wants, view, row)
-        return Reservation(tuple((given.want.claim.place, given.volume) for given in found.given),
-                           tuple(made.want.claim.place for made in found.made))
+        return Reservation(
+            tuple((given.want.claim.place, given.volume) for given in found.given),
+            tuple(made.want.claim.place for made in found.made),
+        )
 
 
 class Outcomes:
@@ -301,7 +320,7 @@ def _reached(reach: NodeTerms | None, view: View) -> Mask:
 def _knows(plugin: str, view: View) -> Mask:
     """Which rows say that they know an in-tree plugin's volumes by its driver."""
     book = view.volumes.csi_nodes
-    found = np.zeros(len(view), np.bool_)                              # (rows,)
+    found = np.zeros(len(view), np.bool_)  # (rows,)
     for place, row in enumerate(view.rows.tolist()):
         csi_node = book.get(view.node(Row(row)).metadata.name)
         if csi_node is not None:

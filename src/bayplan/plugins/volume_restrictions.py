@@ -35,8 +35,10 @@ NO_DISK, IN_USE = 1, 2
 OUTCOMES = (
     SUCCESS,
     unschedulable("node(s) had no available disk"),
-    unschedulable("node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
-                  "already in-use by another pod"),
+    unschedulable(
+        "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
+        "already in-use by another pod"
+    ),
 )
 
 
@@ -73,7 +75,7 @@ class VolumeRestrictions(Plugin[Volumes | None, State]):
 
     def filter(self, state: State, view: View) -> Ruling:
         """Name the disk before the claim, as upstream does."""
-        codes = np.full(len(view), IN_USE if state.uses > 0 else 0, np.int16)                  # (rows,)
+        codes = np.full(len(view), IN_USE if state.uses > 0 else 0, np.int16)  # (rows,)
         if state.disks:
             codes[[_clashes(state.disks, view, row) for row in view.rows.tolist()]] = NO_DISK
         return Ruling(codes, OUTCOMES)
@@ -84,11 +86,20 @@ class VolumeRestrictions(Plugin[Volumes | None, State]):
 
 
 def _clashes(disks: tuple[Disk, ...], view: View, row: int) -> bool:
-    return any(mine.clashes(theirs) for resident in view.residents(Row(row)) if resident.load.mounts is not None
-               for theirs in resident.load.mounts.disks for mine in disks)
+    return any(
+        mine.clashes(theirs)
+        for resident in view.residents(Row(row))
+        if resident.load.mounts is not None
+        for theirs in resident.load.mounts.disks
+        for mine in disks
+    )
 
 
 def _namings(names: frozenset[str], residents: Iterable[Resident]) -> int:
     """Count how often pods name one of some claims."""
-    return sum(key.partition("/")[2] in names for resident in residents
-               if resident.load.mounts is not None for key in resident.load.mounts.claims)
+    return sum(
+        key.partition("/")[2] in names
+        for resident in residents
+        if resident.load.mounts is not None
+        for key in resident.load.mounts.claims
+    )

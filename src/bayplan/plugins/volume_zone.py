@@ -66,7 +66,7 @@ class VolumeZone(Plugin[Volumes | None, tuple[Place, ...]]):
 
     def fits(self, state: tuple[Place, ...], view: View) -> Mask:
         """Ask each label of each volume; a node may have it under its present name only."""
-        fits = np.ones(len(view), np.bool_)                            # (rows,)
+        fits = np.ones(len(view), np.bool_)  # (rows,)
         for place in state:
             key, values = place.key, place.values
             there = view.judged(_one_of(key, values))

@@ -17,7 +17,7 @@ class Attached:
     def __init__(self) -> None:
         self._all: dict[str, VolumeAttachment] = {}
         self._by_node: dict[str, dict[str, VolumeAttachment]] = {}
-        self._by_volume: dict[str, dict[str, str]] = {}                # volume -> attachment -> node
+        self._by_volume: dict[str, dict[str, str]] = {}  # volume -> attachment -> node
 
     def put(self, attachment: VolumeAttachment) -> tuple[str, ...]:
         """Take over an attachment; return the nodes that it concerns."""

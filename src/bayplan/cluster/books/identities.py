@@ -18,11 +18,12 @@ class Identity(NamedTuple):
 
     driver: str
     handle: str
-    is_claim: bool = False                                 # the handle is a claim's name: there is no volume yet
+    is_claim: bool = False  # the handle is a claim's name: there is no volume yet
 
 
-def identity_of(volume: PersistentVolume | None, storage_class: StorageClass | None, claim: str, *,
-                migrates: bool) -> Identity | None:
+def identity_of(
+    volume: PersistentVolume | None, storage_class: StorageClass | None, claim: str, *, migrates: bool
+) -> Identity | None:
     """Name a claim's volume or, where there is none, what its class would make of it; None where it does not count."""
     if volume is None:
         return _to_be_made(storage_class, claim, migrates=migrates) if storage_class is not None else None

@@ -24,11 +24,11 @@ class Mounted:
     """Pods with volumes by row, rows by claim."""
 
     def __init__(self) -> None:
-        self.version = 0                                   # rises when a claim is named first, or no more
+        self.version = 0  # rises when a claim is named first, or no more
         self._on_row: dict[int, dict[str, Resident]] = {}  # row -> uid -> resident with mounts
-        self._rows_of: dict[str, dict[int, int]] = {}      # claim -> row -> how often pods there name it or had it made
-        self._uses: dict[str, int] = {}                    # claim -> how often pods on rows name it themselves
-        self._namings: dict[str, int] = {}                 # likewise, or had it made; nominated pods too
+        self._rows_of: dict[str, dict[int, int]] = {}  # claim -> row -> how often pods there name it or had it made
+        self._uses: dict[str, int] = {}  # claim -> how often pods on rows name it themselves
+        self._namings: dict[str, int] = {}  # likewise, or had it made; nominated pods too
 
     def add(self, resident: Resident, mounts: Mounts, sign: int) -> None:
         """Count a pod in on its row (1), or out (-1)."""
@@ -85,7 +85,7 @@ class Mounted:
 
 
 def _inline_name(driver: str, handle: str) -> str:
-    return f"{driver} {handle}"                            # a claim's key has no space
+    return f"{driver} {handle}"  # a claim's key has no space
 
 
 def _count(counts: dict[K, int], key: K, change: int) -> None:

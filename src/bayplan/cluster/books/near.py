@@ -3,7 +3,8 @@
 A thing whose selector asks for one of some values of a label is kept under each of these values, any other among the
 loose ones; within its place it is sorted by size, then by name, so that what came when makes no difference.  A node of
 a cluster with a local volume on each of 5,000 nodes is thus shown its own volumes only.
-Invariant: whatever a node's labels reach is among what they are shown, once, smallest first.
+Invariant: whatever a node's labels reach is among what they are shown, smallest first; once, if its places are values
+of one label.
 Not here: whether a node really reaches it (the rule asks).
 """
 
@@ -15,7 +16,7 @@ from heapq import merge
 from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
-Spot = tuple[str, str]                                     # a label key and a value that it must have
+Spot = tuple[str, str]  # a label key and a value that it must have
 LOOSE: Spot = ("", "")
 
 
@@ -30,9 +31,9 @@ class Near(Generic[T]):
 
     def __init__(self) -> None:
         self._placed: dict[str, _Placed[T]] = {}
-        self._at: dict[Spot, list[tuple[int, str]]] = {}               # (size, name), sorted
+        self._at: dict[Spot, list[tuple[int, str]]] = {}  # (size, name), sorted
         self._versions: dict[Spot, int] = {}
-        self._keys: dict[str, int] = {}                                # label key -> spots of that key
+        self._keys: dict[str, int] = {}  # label key -> spots of that key
 
     def put(self, name: str, size: int, spots: Iterable[Spot], thing: T) -> None:
         """Put a thing where it can be found, instead of what had its name."""

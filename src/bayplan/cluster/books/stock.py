@@ -23,8 +23,8 @@ class Free(msgspec.Struct, frozen=True, gc=False):
     """A volume that is free to be taken."""
 
     volume: PersistentVolume
-    storage: int                                           # nanobytes
-    reach: NodeTerms | None                                # None: from everywhere
+    storage: int  # nanobytes
+    reach: NodeTerms | None  # None: from everywhere
     access_modes: frozenset[str]
     mode: str
     attributes_class: str
@@ -34,8 +34,8 @@ class Pool(msgspec.Struct, frozen=True, gc=False):
     """Room that a driver reports for a class in a part of the cluster."""
 
     reach: Selector
-    limit: int | None                                      # the largest volume in bytes; None: unknown, so none
-    room: int | None                                       # bytes; None: unknown
+    limit: int | None  # the largest volume in bytes; None: unknown, so none
+    room: int | None  # bytes; None: unknown
 
 
 class Stock:
@@ -76,7 +76,7 @@ class Pools:
             return
         try:
             reach = Selector.of(capacity.node_topology)
-        except SelectorError:                              # upstream finds it reachable from nowhere, too
+        except SelectorError:  # upstream finds it reachable from nowhere, too
             return
         room = _bytes(capacity.capacity)
         limit = room if capacity.maximum_volume_size is None else _bytes(capacity.maximum_volume_size)
@@ -98,8 +98,14 @@ class Pools:
 def free_of(volume: PersistentVolume) -> Free:
     """Read what a search asks of a volume."""
     spec = volume.spec
-    return Free(volume, storage_in(spec.capacity) or 0, reach_terms(volume), frozenset(spec.access_modes),
-                spec.volume_mode or FILESYSTEM, spec.volume_attributes_class_name or "")
+    return Free(
+        volume,
+        storage_in(spec.capacity) or 0,
+        reach_terms(volume),
+        frozenset(spec.access_modes),
+        spec.volume_mode or FILESYSTEM,
+        spec.volume_attributes_class_name or "",
+    )
 
 
 def _spots_of(reach: NodeTerms | None) -> Iterable[Spot]:
@@ -110,8 +116,11 @@ def _spots_of(reach: NodeTerms | None) -> Iterable[Spot]:
 
 
 def _ties(selector: Selector) -> Iterable[Spot]:
-    chosen = min((clause for clause in selector.clauses if clause.operator == "In" and clause.values),
-                 key=lambda clause: len(clause.values), default=None)
+    chosen = min(
+        (clause for clause in selector.clauses if clause.operator == "In" and clause.values),
+        key=lambda clause: len(clause.values),
+        default=None,
+    )
     return () if chosen is None else ((chosen.key, value) for value in chosen.values)
 
 
@@ -121,4 +130,4 @@ def _bytes(quantity: Quantity | None) -> int | None:
     try:
         return ceil_whole(nanos(quantity))
     except QuantityError:
-        return None                                        # reported where the object was decoded
+        return None  # reported where the object was decoded

@@ -46,8 +46,15 @@ from bayplan.cluster.migration import Inline
 if TYPE_CHECKING:
     from bayplan.cluster.residents import Resident
 
-VolumeObject: TypeAlias = (PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode | CSIDriver
-                           | CSIStorageCapacity | VolumeAttachment)
+VolumeObject: TypeAlias = (
+    PersistentVolumeClaim
+    | PersistentVolume
+    | StorageClass
+    | CSINode
+    | CSIDriver
+    | CSIStorageCapacity
+    | VolumeAttachment
+)
 
 
 class Touched(NamedTuple):
@@ -68,27 +75,40 @@ class VolumeBooks:
     """All that volume rules look up."""
 
     def __init__(self) -> None:
-        self.claims: Book[PersistentVolumeClaim] = Book()              # "namespace/name"
+        self.claims: Book[PersistentVolumeClaim] = Book()  # "namespace/name"
         self.volumes: Book[PersistentVolume] = Book()
         self.classes: Book[StorageClass] = Book()
         self.csi_nodes: Book[CSINode] = Book()
         self.csi_drivers: Book[CSIDriver] = Book()
-        self.capacities: Book[CSIStorageCapacity] = Book()             # "namespace/name"
+        self.capacities: Book[CSIStorageCapacity] = Book()  # "namespace/name"
         self.attached = Attached()
         self.mounted = Mounted()
-        self._stock: dict[str, Stock] = {}                             # by class: volumes free to be taken
-        self._pools: dict[str, Pools] = {}                             # by class: room for volumes to be made
-        self._kept: dict[str, dict[str, str]] = {}                     # claim key -> volume that refers to it -> uid
-        self._claims_of: dict[str, set[str]] = {}                      # volume -> keys of the claims that name it
-        self._identities: dict[str, Identity | None] = {}              # of mounted claims, as asked for
-        self._held: dict[str, Held] = {}                               # by volume, as asked for
-        self._counted_as: Counter[Identity | None] = Counter()         # how many volumes count as the same
+        self._stock: dict[str, Stock] = {}  # by class: volumes free to be taken
+        self._pools: dict[str, Pools] = {}  # by class: room for volumes to be made
+        self._kept: dict[str, dict[str, str]] = {}  # claim key -> volume that refers to it -> uid
+        self._claims_of: dict[str, set[str]] = {}  # volume -> keys of the claims that name it
+        self._identities: dict[str, Identity | None] = {}  # of mounted claims, as asked for
+        self._held: dict[str, Held] = {}  # by volume, as asked for
+        self._counted_as: Counter[Identity | None] = Counter()  # how many volumes count as the same
         self._own_version = 0
 
     @property
     def version(self) -> int:
         """Rises whenever what rules see of a waiting pod's volumes may be another."""
         return self._own_version + self.claims.version + self.mounted.version
+
+    @property
+    def changes(self) -> int:
+        """Rises whenever anything here changes but who mounts what."""
+        return (
+            self.claims.version
+            + self.volumes.version
+            + self.classes.version
+            + self.csi_nodes.version
+            + self.csi_drivers.version
+            + self.capacities.version
+            + self._own_version
+        )
 
     # -- objects
 
@@ -159,8 +179,11 @@ class VolumeBooks:
         known = self._held.get(name)
         if known is None:
             known = self._held[name] = held(volume)
-        is_same = any(self._counted_as[identity] > 1 or self.mounted.has_inline(identity)
-                      for identity in identities(volume) if identity is not None)
+        is_same = any(
+            self._counted_as[identity] > 1 or self.mounted.has_inline(identity)
+            for identity in identities(volume)
+            if identity is not None
+        )
         return None if is_same else known
 
     def _put_claim(self, claim: PersistentVolumeClaim) -> Touched:
@@ -204,7 +227,7 @@ class VolumeBooks:
             self.stock_of(class_of_volume(old)).drop(name)
         self.stock_of(class_of_volume(volume)).put(volume)
         if old is not None and _seen(old) == _seen(volume):
-            return Touched()                               # to those who have it, it is what it was
+            return Touched()  # to those who have it, it is what it was
         self._see(old, volume)
         return self._recount(*self._claims_of.get(name, ()))._replace(nodes=self.attached.nodes_of(name))
 
@@ -332,8 +355,9 @@ def _taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Persistent
     notes = volume.metadata.annotations
     if old is None:
         notes = {**notes, BOUND_BY_CONTROLLER: "yes"}
-    return replace(volume, spec=replace(volume.spec, claim_ref=mine),
-                   metadata=replace(volume.metadata, annotations=notes))
+    return replace(
+        volume, spec=replace(volume.spec, claim_ref=mine), metadata=replace(volume.metadata, annotations=notes)
+    )
 
 
 def _key(thing: PersistentVolumeClaim | CSIStorageCapacity) -> str:
