@@ -85,13 +85,14 @@ def why(lane: PodLane, decision: Decision, *, runs_on: str | None = None) -> Why
 
 def why_running(lane: PodLane, pod: Pod) -> Why:
     """Explain a pod that runs, as if it were still to be placed; the table is as before afterwards."""
-    table = lane.table
+    table, start = lane.table, lane.rules.start
     node = pod.spec.node_name
     resident = table.remove(uid_of(pod)) if uid_of(pod) in table.pods else None
     free = replace(pod, spec=replace(pod.spec, node_name=""))
     try:
         return why(lane, lane.ask(free), runs_on=node)
     finally:
+        lane.rules.start = start
         lane.reader.forget(uid_of(pod))
         if resident is not None:
             table.seat(resident)
@@ -102,9 +103,12 @@ def meant(name: str, pods: Iterable[Pod]) -> Pod:
     pods = list(pods)
     found = [pod for pod in pods if pod.key == name] or [pod for pod in pods if pod.metadata.name == name]
     if len(found) == 1:
-        if found[0].status.phase in FINISHED:
-            raise NoSuchPod(f"pod {found[0].key} has finished ({found[0].status.phase}); nothing waits to be placed")
-        return found[0]
+        pod = found[0]
+        if pod.status.phase in FINISHED:
+            raise NoSuchPod(f"pod {pod.key} has finished ({pod.status.phase}): it is not placed any more")
+        if pod.metadata.deletion_timestamp is not None and not pod.spec.node_name:
+            raise NoSuchPod(f"pod {pod.key} is on its way out: it is not placed any more")
+        return pod
     if found:
         raise NoSuchPod(f"there are {len(found)} pods called {name}; say which: {_some(pod.key for pod in found)}")
     bare = name.rpartition("/")[2]

@@ -8,7 +8,7 @@ Not here: the summary of it (`answers/why.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
@@ -20,11 +20,13 @@ from bayplan.framework.profile import Instance
 from bayplan.framework.reasons import Kind, amount, named
 
 if TYPE_CHECKING:
-    from bayplan.api.objects import Pod
+    from bayplan.api.objects import Node, Pod, Taint
     from bayplan.cluster.shapes import Shape
     from bayplan.cluster.table import Table
     from bayplan.framework.profile import Profile
     from bayplan.framework.verdict import Answer, Evaluation
+
+KEEPS_OFF: Final = frozenset({"NoSchedule", "NoExecute"})
 
 
 class Remark(msgspec.Struct, frozen=True):
@@ -61,6 +63,7 @@ class OfNode(msgspec.Struct, frozen=True):
     scores: tuple[Score, ...] = ()
     total: int | None = None
     is_best: bool = False
+    taints: tuple[str, ...] = ()  # those that keep pods off, whether tolerated or not
     note: str = ""  # what is odd about the answer
 
 
@@ -77,10 +80,11 @@ def detailed(table: Table, profile: Profile, pod: Pod, shape: Shape) -> Detail:
     attempt = Attempt(table, profile, pod, shape)
     evaluation = attempt.evaluate()
     rulings = list(_rulings(attempt, evaluation))
-    order = sorted(table.row_of.items(), key=lambda item: int(table.columns.arrival[item[1]]))
+    order = sorted(table.row_of.values(), key=lambda row: int(table.columns.arrival[row]))
+    nodes = ((row, node) for row in order if (node := table.nodes[row]) is not None)
     best = set(evaluation.best.tolist()) if evaluation.error is None else set()
     return Detail(
-        tuple(_of_node(evaluation, name, row, rulings, is_best=row in best) for name, row in order),
+        tuple(_of_node(evaluation, node, row, rulings, is_best=row in best) for row, node in nodes),
         tuple(sorted(evaluation.pre_filter.skipped)),
         evaluation.skipped_score,
     )
@@ -99,8 +103,10 @@ def _rulings(attempt: Attempt, evaluation: Evaluation) -> Iterator[tuple[Instanc
 
 
 def _of_node(
-    evaluation: Evaluation, name: str, row: int, rulings: Sequence[tuple[Instance, Ruling]], *, is_best: bool
+    evaluation: Evaluation, node: Node, row: int, rulings: Sequence[tuple[Instance, Ruling]], *, is_best: bool
 ) -> OfNode:
+    name = node.metadata.name
+    taints = tuple(_written(taint) for taint in node.spec.taints if taint.effect in KEEPS_OFF)
     fits = bool(evaluation.feasible[row]) and evaluation.error is None
     answer = evaluation.answer(row)
     said = [_said(instance, ruling, row) for instance, ruling in rulings]
@@ -110,11 +116,15 @@ def _of_node(
     if answer.code is not Code.SUCCESS and not any(one.verdict is not Code.SUCCESS for one in said):
         said.append(_apart(answer))
     if not fits:
-        return OfNode(name, fits, tuple(said), note=note)
+        return OfNode(name, fits, tuple(said), taints=taints, note=note)
     scores = tuple(
         Score(plugin, int(scored.raw[row]), int(scored.weighted[row])) for plugin, scored in evaluation.scored.items()
     )
-    return OfNode(name, fits, tuple(said), scores, int(evaluation.totals[row]), is_best, note)
+    return OfNode(name, fits, tuple(said), scores, int(evaluation.totals[row]), is_best, taints, note)
+
+
+def _written(taint: Taint) -> str:
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 def _said(instance: Instance, ruling: Ruling, row: int) -> Said:

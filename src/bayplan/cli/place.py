@@ -1,0 +1,244 @@
+"""`bayplan place`: read manifests, place what waits, print where it goes.
+
+Not here: reading manifests and the loop over pods (`answers/snapshot.py`, `core/pod_lane.py`), and why
+(`answers/why.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import click
+import msgspec
+
+from bayplan.answers.missing import missing
+from bayplan.answers.snapshot import Cluster, Snapshot, waits
+from bayplan.answers.why import NoSuchPod, Why, meant, why, why_running
+from bayplan.api.objects import Pod
+from bayplan.cli import progress, sources, tables
+from bayplan.config import decode, source
+from bayplan.config.complaints import ConfigError
+from bayplan.config.gates import gates, settings_of
+from bayplan.config.profiles import profiles
+from bayplan.core.pod_lane import Decision, PodLane
+from bayplan.framework.profile import Profile
+from bayplan.framework.registry import PluginNotLoaded, Registry
+from bayplan.framework.rules import Rule
+
+Output: TypeAlias = Literal["table", "json", "yaml"]
+Row: TypeAlias = dict[str, object]
+
+REFUSED: Final = 2
+REFUSED_SHOWN_MAX: Final = 20
+
+
+class Placed(NamedTuple):
+    """What came of it."""
+
+    decisions: list[Row]
+    faults: list[str]
+    why: Why | None
+
+
+@click.command(
+    epilog="Exit status: 0 all was understood, 2 something of the input was refused, 1 nothing could be done."
+)
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    help="Manifests or `kubectl get -o yaml|json` lists: a file, a folder, or - for standard input. Repeatable.",
+)
+@click.option(
+    "--config", metavar="FILE", help="A KubeSchedulerConfiguration; kube-scheduler's own defaults without it."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Where to begin among nodes that are equally good.",
+)
+@click.option(
+    "--feature-gates",
+    "feature_gates",
+    multiple=True,
+    metavar="NAME=BOOL,...",
+    help="Feature gates to set differently from Kubernetes 1.37. Repeatable.",
+)
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="FILE.py",
+    help="A rule of your own, on in every profile: a Python file or module:Class. Repeatable.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json", "yaml"]),
+    default="table",
+    show_default=True,
+    help="How to print the answer.",
+)
+@click.option(
+    "--why",
+    metavar="POD",
+    help="Explain one pod, NAMESPACE/NAME: every node, every rule, the reasons with their numbers, the scores.",
+)
+def place(**given: object) -> int:
+    """Say where each waiting pod of some manifests would go, or why nowhere.
+
+    Reads nodes, what runs on them, and what waits; deployments, jobs and the like count as the pods they would make.
+    Pods are tried by priority, then in the order read. Nothing is changed anywhere.
+    """
+    options = msgspec.convert(given, Options)
+    rules = _rules(options)
+    snapshot = Snapshot()
+    for name, raw in sources.opened(options.files):
+        snapshot.read(name, raw)
+    cluster = snapshot.cluster()
+    _tell(snapshot, cluster)
+    placed = _placed(cluster, rules, options)
+    refused = [*snapshot.refused, *placed.faults]
+    click.echo(_answer(placed, refused, cluster, options))
+    _tell_refused(refused)
+    if options.output == "table":
+        _tell_next(placed)
+    return REFUSED if refused else 0
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What was typed."""
+
+    files: tuple[str, ...]
+    config: str | None
+    seed: int
+    feature_gates: tuple[str, ...]
+    plugins: tuple[str, ...]
+    output: Output
+    why: str | None
+
+
+# --- the rules to ask ------------------------------------------------------------------------------------------------
+
+
+def _rules(options: Options) -> Mapping[str, Profile]:
+    """Return the profiles that are asked for."""
+    try:
+        registry = Registry.installed()
+        for given in options.plugins:
+            for name in registry.use(given):
+                _tell_cost(registry, name)
+        chosen = gates(settings_of(",".join(options.feature_gates)))
+        if options.config is None:
+            return profiles(None, registry, chosen)
+        decoded = decode.decode_source(source.of_file(Path(options.config)), registry, chosen)
+        for warning in decoded.warnings:
+            _note(f"warning: {warning}")
+        return profiles(decoded.configuration, registry, chosen)
+    except ConfigError as error:
+        raise click.ClickException("\n".join(map(str, error.complaints))) from None
+    except PluginNotLoaded as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _tell_cost(registry: Registry, name: str) -> None:
+    rule = registry.rule(name)
+    if rule is not None and issubclass(rule, Rule) and rule.asks_each_node:
+        _note(
+            f"rule {name} is called once for every pod and node; "
+            "@bayplan.score or @bayplan.filter is called once for every pod, which is faster"
+        )
+
+
+# --- placing ---------------------------------------------------------------------------------------------------------
+
+
+def _placed(cluster: Cluster, rules: Mapping[str, Profile], options: Options) -> Placed:
+    """Place what waits; explain one pod when its turn comes."""
+    lane = PodLane(cluster.table, rules, seed=options.seed)
+    one = _meant(options.why, cluster)
+    explained = why_running(lane, one) if one is not None and not waits(one) else None
+    decisions, faults = [], dict[str, str]()
+    steps = lane.run(cluster.waiting) if explained is None or options.output != "table" else iter(())
+    for decision in progress.shown(steps, len(cluster.waiting), "placing"):
+        decisions.append(_row(decision, options))
+        if decision.fault is not None:
+            faults.setdefault(decision.fault.plugin, str(decision.fault))
+        if decision.pod is one:
+            explained = why(lane, decision)
+            if options.output == "table":
+                break
+    return Placed(decisions, list(faults.values()), explained)
+
+
+def _meant(name: str | None, cluster: Cluster) -> Pod | None:
+    if name is None:
+        return None
+    try:
+        return meant(name, (thing for thing in cluster.objects if isinstance(thing, Pod)))
+    except NoSuchPod as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _row(decision: Decision, options: Options) -> Row:
+    """Take down a decision while it can be asked; how many were as good costs extra and is only for programs."""
+    return {
+        "pod": decision.pod.key,
+        "node": decision.node,
+        "message": decision.message,
+        "score": decision.score,
+        "among": decision.among if options.output != "table" else 0,
+    }
+
+
+# --- showing ---------------------------------------------------------------------------------------------------------
+
+
+def _answer(placed: Placed, refused: list[str], cluster: Cluster, options: Options) -> str:
+    """Write the answer in the form that is asked for."""
+    if options.output != "table":
+        answer: dict[str, object] = {"decisions": placed.decisions, "refused": refused}
+        if placed.why is not None:
+            answer["why"] = placed.why
+        if options.output == "yaml":
+            return msgspec.yaml.encode(msgspec.to_builtins(answer)).decode().rstrip("\n")
+        return msgspec.json.format(msgspec.json.encode(answer), indent=2).decode()
+    if placed.why is not None:
+        return "\n".join(tables.explanation(placed.why))
+    if not placed.decisions:
+        return "No pod waits to be placed."
+    return "\n".join([*tables.placements(placed.decisions), "", tables.summary(placed.decisions, cluster.table.count)])
+
+
+def _tell(snapshot: Snapshot, cluster: Cluster) -> None:
+    """Say what was passed over and what is missing."""
+    if snapshot.passed:
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(snapshot.passed.items()))
+        _note(f"passed over: {kinds}")
+    for lack in missing(cluster.objects):
+        _note(f"missing: {lack}")
+
+
+def _tell_refused(refused: list[str]) -> None:
+    for problem in refused[:REFUSED_SHOWN_MAX]:
+        _note(f"refused: {problem}")
+    if len(refused) > REFUSED_SHOWN_MAX:
+        _note(f"refused: {len(refused) - REFUSED_SHOWN_MAX:,} more; -o json lists all")
+
+
+def _tell_next(placed: Placed) -> None:
+    """Say what to ask next of a pod that goes nowhere."""
+    nowhere = next((one["pod"] for one in placed.decisions if one["node"] is None), None)
+    if nowhere is not None and placed.why is None:
+        _note(f"add --why {nowhere} to see what each node and rule says")
+
+
+def _note(text: str) -> None:
+    click.echo(f"bayplan: {text}", err=True)
