@@ -8,7 +8,7 @@ Not here: whether the node reaches the volume at all (VolumeBinding).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -92,6 +92,10 @@ class NodeVolumeLimits(Plugin[Volumes | None, State]):
                     outcomes.append(outcome)
                 codes[place] = outcomes.index(outcome)
         return Ruling(codes, outcomes)
+
+    def shared(self, state: State, view: View) -> Hashable:
+        """Answers read nothing but what the row's pods have and what its node says."""
+        return None
 
     def _ask(self, new: New, csi_node: CSINode | None, view: View, row: int) -> Outcome | None:
         if new.failure is not None or not new.volumes:

@@ -8,7 +8,7 @@ Not here: writing what was chosen to the API server, and waiting for it to happe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -170,6 +170,11 @@ class VolumeBinding(Plugin[Volumes | None, State]):
             codes[(codes == 0) & away] = outcomes.code(unresolvable(ELSEWHERE))
             codes[(codes == 0) & gone] = outcomes.code(unresolvable(GONE))
         return Ruling(codes, outcomes.all)
+
+    def shared(self, state: State, view: View) -> Hashable:
+        """Answers read what is free and what room there is, for each claim."""
+        sources = [want.source for want in state.wants]
+        return tuple((source.stock.changes, source.pools.changes if source.pools else 0) for source in sources)
 
     def _ask_bound(self, bound: Sequence[Held | None], view: View, outcomes: Outcomes) -> tuple[Mask, Mask, Codes]:
         """Ask bound claims in order; the first that fails on a row decides there."""

@@ -30,6 +30,7 @@ class Near(Generic[T]):
     """Things by name, and by the label values that reach them."""
 
     def __init__(self) -> None:
+        self.changes = 0
         self._placed: dict[str, _Placed[T]] = {}
         self._at: dict[Spot, list[tuple[int, str]]] = {}  # (size, name), sorted
         self._versions: dict[Spot, int] = {}
@@ -63,6 +64,7 @@ class Near(Generic[T]):
             self._changed(spot)
 
     def _changed(self, spot: Spot) -> None:
+        self.changes += 1
         self._versions[spot] = self._versions.get(spot, 0) + 1
 
     def of(self, labels: Mapping[str, str], size: int = 0) -> Iterator[tuple[str, T]]:

@@ -63,6 +63,11 @@ class Stock:
         """Return what is another whenever `of` may be."""
         return self._near.version(labels)
 
+    @property
+    def changes(self) -> int:
+        """Rises whenever a volume comes or goes."""
+        return self._near.changes
+
 
 class Pools:
     """The room for a class."""
@@ -93,6 +98,11 @@ class Pools:
     def version(self, labels: Mapping[str, str]) -> tuple[tuple[Spot, int], ...]:
         """Return what is another whenever `of` may be."""
         return self._near.version(labels)
+
+    @property
+    def changes(self) -> int:
+        """Rises whenever a pool comes, goes or changes."""
+        return self._near.changes
 
 
 def free_of(volume: PersistentVolume) -> Free:

@@ -110,6 +110,12 @@ class VolumeBooks:
             + self._own_version
         )
 
+    @property
+    def changes(self) -> int:
+        """Rises whenever anything here changes but who mounts what on which row."""
+        books = (self.volumes, self.classes, self.csi_nodes, self.csi_drivers, self.capacities)
+        return self.version + self.attached.version + sum(book.version for book in books)
+
     # -- objects
 
     def put(self, thing: VolumeObject) -> Touched:
