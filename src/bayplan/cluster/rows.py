@@ -14,6 +14,7 @@ import numpy as np
 
 from bayplan.api.selectors import Clause, NodeTerm, NodeTerms, RequiredAffinity, Selector, tolerates
 from bayplan.cluster.columns import Bools
+from bayplan.cluster.keys import ABSENT
 
 if TYPE_CHECKING:
     from bayplan.api.objects import Taint
@@ -31,7 +32,8 @@ def judged(question: NodeQuestion, table: Table) -> Bools:
             mask = np.ones(table.columns.rows, np.bool_)
             for key, value in question.pairs or ():
                 column = table.key(key)
-                mask &= column.ids[:table.columns.rows] == column.id_of(value)
+                domain_id = column.known(value)
+                mask &= (column.ids[:table.columns.rows] == domain_id) & (domain_id != ABSENT)
             return mask if question.terms is None else mask & judged(question.terms, table)
         case NodeTerms():
             mask = np.zeros(table.columns.rows, np.bool_)

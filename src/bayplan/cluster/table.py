@@ -304,6 +304,12 @@ class Table:
 
     # -- what rules ask for the first time
 
+    @property
+    def facts(self) -> int:
+        """Rises whenever anything changes but which pods are on which row."""
+        return (self.node_log.position + self.carried.version + self.namespaces.version + self.owners.version
+                + self.device_classes.version + self.volumes.changes)
+
     def key(self, name: str) -> Key:
         """Return a label key's column."""
         return self.keys.get(name, self._labels(), self.columns.capacity)

@@ -8,7 +8,7 @@ Not here: choosing among the best (run.py) and remembering (plans.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,7 +46,7 @@ class Attempt:
         self.shape = shape
         self.view = View(table)
         self.guard = Guard(pod)
-        self.result = Evaluation(self.view.names, self.view.live.copy())
+        self.result = Evaluation(self.view)
         self.states: dict[str, object] = {}                # by rule, what prepare found
         self.skipped: set[str] = set()
         self.result.reservations = self._reservations
@@ -171,6 +171,22 @@ class Attempt:
                            if nomination.uid != uid and (nomination.pod.spec.priority or 0) >= priority]
             if nominations:
                 yield Row(row), nominations
+
+    def take_over(self, found: Mapping[str, Prepared[object]]) -> None:
+        """Go on with what is remembered of `prepare`."""
+        for instance in self.profile.pre_filter:
+            if instance.name in found and not found[instance.name].filters:
+                self.skipped.add(instance.name)
+        self.states = {name: prepared.state for name, prepared in found.items()}
+
+    def without_nominated(self, mask: Bools) -> Bools:
+        """Return which of some rows still fit with the pods nominated there."""
+        left = mask.copy()
+        for row, nominations in self._nominated():
+            if left[row]:
+                self._ask_with(row, nominations)
+                left[row] = row not in self.result.single
+        return left
 
     def _ask_with(self, row: Row, nominations: Sequence[Nomination]) -> None:
         """Ask the filters about one row as if the nominated pods ran there."""

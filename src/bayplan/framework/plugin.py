@@ -9,7 +9,7 @@ Not here: which plugins make a profile (profile.py) and in which order they are 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
@@ -177,6 +177,7 @@ class Plugin(Generic[P, S]):
     wakes: ClassVar[tuple[Change, ...] | None] = None       # None: anything may help
     searches: ClassVar[bool] = False                        # a search per row: asked only where all others pass
     Arguments: ClassVar[type[msgspec.Struct] | None] = None
+    weight: ClassVar[int] = 1                               # of its score, where no configuration says otherwise
     fields: ClassVar[tuple[str, ...]] = ()                  # fields of pods and nodes that our structs do not carry
     points: ClassVar[frozenset[str]] = frozenset()
 
@@ -236,6 +237,10 @@ class Plugin(Generic[P, S]):
     def row(self, state: S, view: View) -> Callable[[int], int] | None:
         """Return a closure for one row over the columns' own memory: its score, -1 where the pod does not fit."""
         return None
+
+    def shared(self, state: S, view: View) -> Hashable:
+        """Return what a searching rule's answers read besides the row: another value when they may have changed."""
+        return view.volumes.changes
 
     def reservation(self, state: S, view: View, row: Row) -> object | None:
         """Say what placing the pod on this row would take: volumes to bind, devices."""

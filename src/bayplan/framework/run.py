@@ -1,6 +1,8 @@
 """Ask the one question: where should this pod go, by this profile, on the table as it is.
 
-Lanes, `place`, parity, benchmarks, explain and the engine check all ask it here.
+Lanes, `place`, parity, benchmarks, explain and the engine check all ask it here.  With plans on, what was found out for
+a shape is remembered; with plans off, every row is evaluated afresh, which is the referee of the former.
+Invariant: both ways choose the same row.
 Not here: how rows are evaluated (evaluate.py) and what is remembered (plans.py).
 """
 
@@ -10,31 +12,53 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayplan.cluster.columns import Bools, Int64s, Row
+from bayplan.cluster.columns import Bools, Int32s, Int64s, Row
 from bayplan.framework.evaluate import Attempt
+from bayplan.framework.groups import Unforeseen
+from bayplan.framework.plans import Narrowing, Plan, Plans, Unplanned
+from bayplan.framework.plugin import Prepared
+from bayplan.framework.settings import USUAL, Settings
 from bayplan.framework.verdict import Evaluation, Verdict
 
 if TYPE_CHECKING:
     from bayplan.api.objects import Pod
     from bayplan.cluster.reading import Reader
+    from bayplan.cluster.shapes import Shape
     from bayplan.cluster.table import Table
     from bayplan.framework.profile import Profile
+    from bayplan.framework.search import Search
+
+TRIES = 16
+OURS = "bayplan.plugins."
 
 
 class Rules:
     """A table and the way to ask about it; equals take turns from a start that moves on with each decision."""
 
-    def __init__(self, table: Table, reader: Reader, *, seed: int = 0) -> None:
+    def __init__(self, table: Table, reader: Reader, *, seed: int = 0, settings: Settings = USUAL) -> None:
         self.table = table
         self.reader = reader
         self.start = seed                                  # the row from which the first best is looked for
+        self.settings = settings
+        self._plans: dict[int, Plans] = {}                 # by profile
 
     def ask(self, pod: Pod, profile: Profile) -> Verdict:
         """Choose a row for a pod, or say why there is none."""
-        evaluation = Attempt(self.table, profile, pod, self.reader.shape(pod)).evaluate()
+        shape = self.reader.shape(pod)
+        if self.settings.plans:
+            try:
+                return self._remembered(pod, profile, shape)
+            except Unplanned:
+                pass
+            except Exception:
+                if all(instance.plugin.__class__.__module__.startswith(OURS) for instance in profile.filter):
+                    raise
+        evaluation = Attempt(self.table, profile, pod, shape).evaluate()
         row = self._chosen(evaluation)
         score = None if row is None else int(evaluation.totals[row])
         return Verdict(row, score, lambda: evaluation)
+
+    # -- afresh
 
     def _chosen(self, evaluation: Evaluation) -> Row | None:
         if evaluation.error is not None:
@@ -43,13 +67,86 @@ class Rules:
             return evaluation.nominated
         if not evaluation.feasible.any():
             return None
-        row = first_best(evaluation.totals, evaluation.feasible, self.start)
+        return self._next(np.where(evaluation.feasible, evaluation.totals, -1))
+
+    def _next(self, totals: Int32s | Int64s) -> Row:
+        row = first_best(totals, self.start % len(totals))
         self.start = row + 1
         return row
 
+    # -- from plans
 
-def first_best(totals: Int64s, feasible: Bools, start: int) -> Row:
+    def plans(self, profile: Profile) -> Plans:
+        """Return what is remembered for a profile."""
+        found = self._plans.get(id(profile))
+        if found is None:
+            found = self._plans[id(profile)] = Plans(self.table, profile, self.settings)
+        return found
+
+    def _remembered(self, pod: Pod, profile: Profile, shape: Shape) -> Verdict:
+        totals = self.plan_totals(pod, profile, shape)
+        row = None if totals is None else self._next(totals)
+        if row is not None and totals is not None and totals[row] < 0:
+            row = None
+        score = None if row is None or totals is None else int(totals[row])
+        return Verdict(row, score, lambda: Attempt(self.table, profile, pod, shape).evaluate())
+
+    def plan_totals(self, pod: Pod, profile: Profile, shape: Shape) -> Int32s | Int64s | None:
+        """Return each row's total from the shape's plan, negative where the pod does not fit; None: nowhere."""
+        plans = self.plans(profile)
+        if not plans.can or pod.status.nominated_node_name:
+            raise Unplanned
+        if not self.table.count:
+            return None
+        plan = plans.plan(shape)
+        if plan.rejected:
+            return None
+        for _ in range(TRIES):
+            try:
+                if plan.searches or plan.names is not None or self.table.nominated_on:
+                    return plan.totals_among(self._narrowing(plan, pod, profile, shape))
+                return plan.totals()
+            except Unforeseen as unforeseen:
+                plan = plans.asks_more(shape, unforeseen.ask)
+        raise Unplanned
+
+    def _narrowing(self, plan: Plan, pod: Pod, profile: Profile, shape: Shape) -> list[Narrowing]:
+        """Return, in order, what else rules rows out: names, searches, pods nominated there."""
+        steps: list[Narrowing] = []
+        if plan.names is not None:
+            names = plan.names
+
+            def named(mask: Bools) -> Bools:
+                rows = [row for name in names if (row := self.table.row_of.get(name)) is not None]
+                only = np.zeros(len(mask), np.bool_)
+                only[rows] = mask[rows]
+                return only
+            steps.append(named)
+        steps += [_searching(search) for search, _, _ in plan.searches]
+        if self.table.nominated_on:
+            def with_nominated(mask: Bools) -> Bools:
+                attempt = Attempt(self.table, profile, pod, shape)
+                attempt.take_over({memo.instance.name: memo.prepared for memo in plan.memos
+                                   if isinstance(memo.prepared, Prepared)})
+                return attempt.without_nominated(mask)
+            steps.append(with_nominated)
+        return steps
+
+
+def _searching(search: Search) -> Narrowing:
+    def narrow(mask: Bools) -> Bools:
+        narrowed = search.narrow(mask)
+        if search.has_error(mask):
+            raise Unplanned                                # the evaluation says which row failed, and how
+        return narrowed
+    return narrow
+
+
+def first_best(totals: Int32s | Int64s, start: int) -> Row:
     """Return the first row with the highest total, looking from a start and then around."""
-    masked = np.where(feasible, totals, np.iinfo(np.int64).min)        # (rows,)
-    turned = np.roll(masked, -(start % len(masked)))
-    return Row((int(turned.argmax()) + start) % len(masked))
+    row = start + int(totals[start:].argmax())
+    if start:
+        before = int(totals[:start].argmax())
+        if totals[before] > totals[row]:
+            row = before
+    return Row(row)

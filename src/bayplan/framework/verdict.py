@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from bayplan.cluster.columns import Bools, Int64s, Row
 from bayplan.framework.guard import PluginFault
 from bayplan.framework.plugin import Code, Outcome, Ruling
 from bayplan.framework.profile import Instance
+
+if TYPE_CHECKING:
+    from bayplan.cluster.view import View
 
 NO_NODES = "no nodes available to schedule pods"
 FITTING, NOT_TRIED = -1, -2
@@ -55,9 +58,11 @@ def _nothing(_: Row) -> list[object]:
 class Evaluation:
     """The whole answer to one question, row by row."""
 
-    def __init__(self, names: list[str], live: Bools) -> None:
-        self.names = names                                 # of the rows' nodes
-        self.live = live
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._names: list[str] | None = None
+        live = view.live.copy()
+        self.live: Bools = live
         self.pre_filter = PreFilter()
         self.turned_down_by = np.full(len(live), NOT_TRIED, np.int16)      # index into `rulings`, FITTING or NOT_TRIED
         self.rulings: list[tuple[Instance, Ruling]] = []
@@ -70,6 +75,13 @@ class Evaluation:
         self.error: str | None = None                      # the attempt ended with an error of this text
         self.fault: PluginFault | None = None              # it did because a rule broke the contract
         self.reservations: Callable[[Row], list[object]] = _nothing    # what placing the pod on a row would take
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the rows' nodes."""
+        if self._names is None:
+            self._names = self._view.names
+        return self._names
 
     def answer(self, row: int) -> Answer:
         """Return what a row was told."""

@@ -1,0 +1,443 @@
+"""Groups: rows that node-only rules and tally rules see alike, and the view of them that tally rules are asked with.
+
+A row's group follows from its base (do node-only rules pass it, what do they score, which domain of each small key,
+which scopes) and from the numbers that tally rules ask of the row itself.  Tally rules say what they ask by asking.
+Invariant: after `catch_up`, two rows of a group give every recorded question the same answer.
+Not here: the rules' answers and the groups' bonus (plans.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from bayplan.cluster.columns import Bools, Int64s, Rows, window
+from bayplan.cluster.keys import ABSENT
+from bayplan.cluster.tallies import Scope, Tally
+from bayplan.cluster.topology import Topology
+from bayplan.cluster.view import View
+
+if TYPE_CHECKING:
+    from bayplan.cluster.table import Table
+    from bayplan.framework.plugin import AnyPlugin
+    from bayplan.framework.settings import Settings
+
+RULED_OUT: Final = 0                                       # the group of rows that node-only rules do not pass
+GROUPS_AT_FIRST: Final = 16
+MOVES_KEPT: Final = 1 << 14
+
+
+class Ask(NamedTuple):
+    """A question that a tally rule puts to rows."""
+
+    what: str                                              # has, count, any or domain
+    key: str | None = None
+    tally: Tally | None = None
+    scope: Scope | None = None
+
+
+class Unforeseen(Exception):
+    """A rule asked groups something that they were not made for."""
+
+    def __init__(self, ask: Ask) -> None:
+        super().__init__(ask)
+        self.ask = ask
+
+
+class NodeRule(NamedTuple):
+    """One rule that answers from the node, catalogues and books."""
+
+    plugin: AnyPlugin
+    state: object
+    weight: int
+    filters: bool
+    scores: bool
+    normalizes: bool
+
+
+class Recorder(View):
+    """All rows, for finding out what a tally rule asks."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self.asks: dict[Ask, None] = {}
+
+    def has(self, key: str) -> Bools:
+        """Which rows have a label key."""
+        self.asks[Ask("has", key)] = None
+        return super().has(key)
+
+    def count(self, tally: Tally, key: str | None = None, scope: Scope | None = None) -> Int64s:
+        """Return the number of each row or of its domain."""
+        self.asks[Ask("count", key, tally, scope)] = None
+        return super().count(tally, key, scope)
+
+    def any(self, tally: Tally, key: str | None = None, scope: Scope | None = None) -> Bools:
+        """Which rows (or their domains) have any."""
+        self.asks[Ask("any", key, tally, scope)] = None
+        found: Bools = super().count(tally, key, scope) > 0
+        return found
+
+    def distinct(self, key: str, feasible: Bools, *, absent: bool) -> int:
+        """Count the domains of a key among the feasible."""
+        self.asks[Ask("domain", key)] = None
+        return super().distinct(key, feasible, absent=absent)
+
+
+class Groups:
+    """Rows by what node-only rules and tally rules see of them."""
+
+    def __init__(self, table: Table, rules: Sequence[NodeRule], asks: Sequence[Ask], settings: Settings) -> None:
+        self.table = table
+        self.rules = rules
+        self.asks = asks
+        self.settings = settings
+        self._sort_asks()
+        self.tallies = tuple(dict.fromkeys(ask.tally for ask in self.numbers if ask.tally is not None))
+        self._build()
+
+    @property
+    def bytes(self) -> int:
+        """Return what it takes."""
+        return self.of.nbytes + 8 * len(self.facts) * (len(self.size) + 8)
+
+    # 1 what a base and a group are made of
+
+    def _sort_asks(self) -> None:
+        """Sort questions into what is a base's (ids of small keys, bits) and what is a row's own number."""
+        table, base, numbers = self.table, dict[Ask, None](), dict[Ask, None]()
+        for ask in self.asks:
+            if ask.key is None:
+                numbers[ask] = None
+            elif ask.what == "domain" or self._is_small(ask.key):
+                base[Ask("domain", ask.key)] = None
+            elif ask.what == "has":
+                base[ask] = None
+            else:
+                base[Ask("has", ask.key)] = None
+                numbers[ask] = None
+        for ask in numbers:
+            if ask.scope is not None and ask.key is None:
+                base[Ask("inside", None, None, ask.scope)] = None
+        self.facts: tuple[Ask, ...] = tuple(base)
+        self.numbers: tuple[Ask, ...] = tuple(numbers)
+        self.small = {ask.key: self._is_small(ask.key) for ask in self.asks if ask.key is not None}
+        self._keys = {key: table.key(key) for key in self.small}
+
+    def _is_small(self, key: str) -> bool:
+        domains = len(self.table.key(key).values)
+        return domains * self.settings.rows_per_domain <= max(self.table.columns.rows, 1)
+
+    def _build(self) -> None:
+        table = self.table
+        used = table.columns.rows
+        self.position = table.node_log.position
+        self.tally_positions = {tally: tally.changed_before + len(tally.changed) for tally in self.tallies}
+        self.of: Rows = np.zeros(table.columns.capacity, np.intp)                       # (rows,)
+        self.window = window(self.of)
+        self._bases: dict[tuple[int, ...], int] = {}
+        self._base_of: list[int] = [0] * used              # per row: its base, 0 where it is ruled out
+        self._base_values: list[tuple[int, ...]] = [()]
+        self._ids: dict[tuple[int, ...], int] = {}
+        self._places: dict[Ask, int] = {}                  # of each fact and number among the values
+        self.size: Int64s = np.zeros(GROUPS_AT_FIRST, np.int64)                         # (groups,) rows of each
+        self.count = 1
+        self._values: list[Int64s] = [np.zeros(GROUPS_AT_FIRST, np.int64)
+                                      for _ in range(self._width() + len(self.numbers))]
+        self.moves: list[int] = []                         # rows that changed group, in order
+        self.moves_before = 0
+        self._rows_of_domain: dict[str, dict[int, list[int]]] = {}
+        self._place(np.arange(used))
+        self.moves = []
+        self.moves_before = 0
+
+    def _width(self) -> int:
+        return sum(rule.scores for rule in self.rules) + len(self.facts)
+
+    # 2 the base of rows
+
+    def _judge(self, rows: Rows) -> tuple[Bools, list[Int64s]]:
+        """Ask the node-only rules about rows: whether they pass, and every value of a base."""
+        whole = len(rows) == self.table.columns.rows
+        view = View(self.table) if whole else View(self.table, rows)
+        passes = view.live.copy()
+        for rule in self.rules:
+            if rule.filters:
+                passes &= rule.plugin.fits(rule.state, view)
+        values = [rule.plugin.score(rule.state, view, passes) for rule in self.rules if rule.scores]
+        values += [self._fact(ask, rows) for ask in self.facts]
+        return passes, values
+
+    def _fact(self, ask: Ask, rows: Rows) -> Int64s:
+        if ask.what == "inside":
+            assert ask.scope is not None  # noqa: S101 what "inside" is about
+            inside = ask.scope.inside
+            known = rows < len(inside)
+            return np.where(known, inside[np.where(known, rows, 0)] if len(inside) else False, False).astype(np.int64)
+        assert ask.key is not None  # noqa: S101 all others are about a key
+        ids = self._keys[ask.key].ids[rows]
+        return ids.astype(np.int64) if ask.what == "domain" else (ids != ABSENT).astype(np.int64)
+
+    def _place(self, rows: Rows) -> None:
+        """Give rows their base and group."""
+        passes, values = self._judge(rows)
+        bases = np.zeros(len(rows), np.int64)
+        if passes.any():
+            key = np.zeros(int(np.count_nonzero(passes)), np.int64)
+            for value in values:
+                seen, place = np.unique(value[passes], return_inverse=True)
+                key = key * len(seen) + place
+                _, key = np.unique(key, return_inverse=True)
+            _, first, which = np.unique(key, return_index=True, return_inverse=True)
+            taken = [value[passes][first].tolist() for value in values]
+            numbers = np.array([self._base(tuple(some[at] for some in taken)) for at in range(len(first))], np.int64)
+            bases[passes] = numbers[which]
+        base_of = self._base_of
+        for row, base in zip(rows.tolist(), bases.tolist(), strict=True):
+            base_of[row] = base
+        self._regroup(rows, bases)
+
+    def _base(self, values: tuple[int, ...]) -> int:
+        found = self._bases.get(values)
+        if found is None:
+            found = self._bases[values] = len(self._base_values)
+            self._base_values.append(values)
+        return found
+
+    # 3 the group of rows
+
+    def _regroup(self, rows: Rows, bases: Int64s) -> None:
+        """Give rows of known base their group: most have none of anything, so their group follows from the base."""
+        odd = self._rows_with_numbers()
+        nothing = (0,) * len(self.numbers)
+        plain = {base: self._group((base, *nothing)) if base else RULED_OUT for base in np.unique(bases).tolist()}
+        table = np.zeros(max(plain, default=0) + 1, np.intp)
+        for base, group in plain.items():
+            table[base] = group
+        new = table[bases]                                             # (rows,)
+        if odd:
+            for at, row in enumerate(rows.tolist()):
+                if row in odd:
+                    new[at] = self._group_of(row)
+        old = self.of[rows]
+        changed = np.flatnonzero(new != old)
+        if not len(changed):
+            return
+        self.of[rows] = new
+        self.size[:self.count] -= np.bincount(old[changed], minlength=self.count)
+        self.size[:self.count] += np.bincount(new[changed], minlength=self.count)
+        self._moved(rows[changed].tolist())
+
+    def _rows_with_numbers(self) -> set[int]:
+        rows: set[int] = set()
+        for ask in self.numbers:
+            assert ask.tally is not None  # noqa: S101 every number is a tally's
+            for row in ask.tally.rows:
+                rows.update(self._sharing(row, ask.key))
+        return rows
+
+    def _sharing(self, row: int, key: str | None) -> Sequence[int]:
+        """Return the rows that see a change of a tally on one row: itself, or all of its domain."""
+        if key is None:
+            return (row,)
+        domain_id = int(self._keys[key].ids[row])
+        if domain_id == ABSENT:
+            return ()
+        if key not in self._rows_of_domain:
+            index = self._rows_of_domain[key] = {}
+            for other, other_id in enumerate(self._keys[key].ids[:self.table.columns.rows].tolist()):
+                index.setdefault(other_id, []).append(other)
+        return self._rows_of_domain[key].get(domain_id, ())
+
+    def _group_of(self, row: int) -> int:
+        base = self._base_of[row]
+        return self._group((base, *[self._number(ask, row) for ask in self.numbers])) if base else RULED_OUT
+
+    def _number(self, ask: Ask, row: int) -> int:
+        tally = ask.tally
+        assert tally is not None  # noqa: S101 every number is a tally's
+        if ask.key is None:
+            number = tally.rows.get(row, 0) if ask.scope is None or ask.scope.holds(row) else 0
+        else:
+            key = self._keys[ask.key]
+            numbers = tally.domains(key, ask.scope).numbers
+            domain_id = int(key.ids[row])
+            number = int(numbers[domain_id]) if 0 <= domain_id < len(numbers) else 0
+        return int(number > 0) if ask.what == "any" else number
+
+    def _group(self, name: tuple[int, ...]) -> int:
+        group = self._ids.get(name)
+        if group is None:
+            group = self._ids[name] = self.count
+            self.count += 1
+            if self.count > len(self.size):
+                self.size = np.concatenate((self.size, np.zeros_like(self.size)))
+                self._values = [np.concatenate((value, np.zeros_like(value))) for value in self._values]
+            for column, value in zip(self._values, (*self._base_values[name[0]], *name[1:]), strict=True):
+                column[group] = value
+        return group
+
+    def _moved(self, rows: list[int]) -> None:
+        self.moves += rows
+        if len(self.moves) > MOVES_KEPT:
+            self.moves_before += len(self.moves)
+            self.moves = []
+
+    # 4 catching up
+
+    def catch_up(self) -> bool:
+        """Follow what changed since last time; say whether the groups can go on as they are."""
+        table = self.table
+        if self.position != table.node_log.position:
+            if any(self._is_small(key) != small for key, small in self.small.items()):
+                return False
+            rows = table.node_log.since(self.position)
+            if rows is None:
+                return False
+            self.position = table.node_log.position
+            self._rows_of_domain.clear()
+            self._lengthen()
+            self._place(np.unique(rows))
+            if any(ask.key is not None for ask in self.numbers):
+                return self._catch_up_tallies() and self._number_all()
+        return self._catch_up_tallies()
+
+    def _number_all(self) -> bool:
+        """Give every row its group anew: a node that changed domain changes the numbers of others there."""
+        rows = np.arange(self.table.columns.rows)
+        self._regroup(rows, np.array(self._base_of, np.int64))
+        return True
+
+    def _lengthen(self) -> None:
+        if len(self.of) < self.table.columns.capacity:
+            grown = np.zeros(self.table.columns.capacity, np.intp)
+            grown[:len(self.of)] = self.of
+            self.of = grown
+            self.window = window(grown)
+        while len(self._base_of) < self.table.columns.rows:
+            self._base_of.append(0)
+
+    def _catch_up_tallies(self) -> bool:
+        of, size = self.window, self.size
+        for tally in self.tallies:
+            position = self.tally_positions[tally]
+            end = tally.changed_before + len(tally.changed)
+            if position == end:
+                continue
+            if position < tally.changed_before:
+                return False
+            self.tally_positions[tally] = end
+            asks = [ask for ask in self.numbers if ask.tally is tally]
+            for changed in tally.changed[position - tally.changed_before:]:
+                for ask in asks:
+                    for row in self._sharing(changed, ask.key):
+                        group = self._group_of(row)
+                        if group != of[row]:
+                            size = self.size
+                            size[of[row]] -= 1
+                            size[group] += 1
+                            of[row] = group
+                            self._moved([row])
+        return True
+
+    # 5 what groups answer
+
+    def value(self, ask: Ask) -> Int64s:
+        """Return each group's value of a recorded question or fact.  Raise Unforeseen for any other."""
+        if not self._places:
+            first = sum(rule.scores for rule in self.rules)
+            self._places = {each: first + place for place, each in enumerate((*self.facts, *self.numbers))}
+        place = self._places.get(ask)
+        if place is None:
+            raise Unforeseen(ask)
+        return self._values[place]
+
+    def raw(self, rule: int) -> Int64s:
+        """Return each group's score by the rule-th of the rules that score."""
+        return self._values[rule]
+
+
+class GroupView(Topology):
+    """Some groups, asked like rows."""
+
+    def __init__(self, groups: Groups, ids: Rows) -> None:
+        super().__init__(groups.table)
+        self.groups = groups
+        self.ids = ids
+        self.rows_in: Int64s = groups.size                 # (groups,) how many feasible rows each has; set by the plan
+        self._gathered: dict[Ask, Int64s] = {}
+        self._bits: dict[Ask, Bools] = {}
+        self.asked: dict[Tally, None] = {}                 # whose numbers by domain were asked
+        self.asked_many = False
+        self.every: Bools = np.ones(len(ids), np.bool_)    # all groups of a plan's view are feasible
+        self.settled: Int64s | None = None                 # what node-only rules score here, once worked out
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def as_rows(self) -> View:
+        """This view, for rules to be asked with."""
+        return self  # type: ignore[return-value]  # it answers all that a tally rule may ask; a test holds it to that
+
+    def _value(self, ask: Ask) -> Int64s:
+        found = self._gathered.get(ask)
+        if found is None:
+            found = self._gathered[ask] = self.groups.value(ask)[self.ids]
+        return found
+
+    def _domain(self, key: str) -> Int64s:
+        return self._value(Ask("domain", key))
+
+    def has(self, key: str) -> Bools:
+        """Which groups' rows have a label key."""
+        ask = Ask("has", key)
+        found = self._bits.get(ask)
+        if found is None:
+            small = self.groups.small.get(key)
+            if small is None:
+                raise Unforeseen(ask)
+            domain = Ask("domain", key)
+            found = self._domain(key) != ABSENT if small or domain in self.groups.facts else self._value(ask) != 0
+            self._bits[ask] = found
+        return found
+
+    def count(self, tally: Tally, key: str | None = None, scope: Scope | None = None) -> Int64s:
+        """Return the number of each group's rows or of their domain."""
+        if key is None or not self.groups.small.get(key, False):
+            return self._value(Ask("count", key, tally, scope))
+        return self._of_domain(tally, key, scope)
+
+    def any(self, tally: Tally, key: str | None = None, scope: Scope | None = None) -> Bools:
+        """Which groups' rows (or their domains) have any."""
+        if key is None or not self.groups.small.get(key, False):
+            ask = Ask("any", key, tally, scope)
+            found = self._bits.get(ask)
+            if found is None:
+                found = self._bits[ask] = self._value(ask) != 0
+            return found
+        there: Bools = self._of_domain(tally, key, scope) > 0
+        return there
+
+    def _of_domain(self, tally: Tally, key: str, scope: Scope | None) -> Int64s:
+        self.asked[tally] = None
+        column = self._key(key)
+        domains = tally.domains(column, scope)
+        domains.reach(len(column.values) + 1)
+        return domains.numbers[self._domain(key)]                      # absent is -1: the last, never written
+
+    def many(self, feasible: Bools) -> int:
+        """Count the nodes among the feasible."""
+        self.asked_many = True
+        rows = self.rows_in[self.ids]
+        return int(rows.sum()) if feasible.all() else int(rows[feasible].sum())
+
+    def distinct(self, key: str, feasible: Bools, *, absent: bool) -> int:
+        """Count the domains of a key among the feasible."""
+        ask = Ask("domain", key)
+        if ask not in self.groups.facts:
+            raise Unforeseen(ask)
+        found = set(self._domain(key)[feasible].tolist())
+        return len(found) - (not absent and ABSENT in found)
