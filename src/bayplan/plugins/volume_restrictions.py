@@ -69,7 +69,7 @@ class VolumeRestrictions(Plugin[Volumes | None, State]):
                 return Rejected(Code.UNRESOLVABLE, (f"persistentvolumeclaim {go_quoted(claim.name)} not found",))
             if claim.one_pod and claim.key is not None:
                 lone.add(claim.key)
-        uses = sum(view.recorded(lambda key=key: view.volumes.mounted.is_used(key)) for key in lone)  # type: ignore[misc]
+        uses = sum(view.recorded(lambda key=key: view.volumes.mounted.watch(key)) for key in lone)  # type: ignore[misc]
         state = State(part.disks, frozenset(key.partition("/")[2] for key in lone), uses)
         return Prepared(state, filters=bool(state.disks or uses))
 

@@ -15,7 +15,6 @@ class Attached:
     """Attachments by name."""
 
     def __init__(self) -> None:
-        self.version = 0
         self._all: dict[str, VolumeAttachment] = {}
         self._by_node: dict[str, dict[str, VolumeAttachment]] = {}
         self._by_volume: dict[str, dict[str, str]] = {}  # volume -> attachment -> node
@@ -24,7 +23,6 @@ class Attached:
         """Take over an attachment; return the nodes that it concerns."""
         name = attachment.metadata.name
         before = self.drop(name)
-        self.version += 1
         self._all[name] = attachment
         node, volume = attachment.spec.node_name, attachment.spec.source.persistent_volume_name
         self._by_node.setdefault(node, {})[name] = attachment
@@ -37,7 +35,6 @@ class Attached:
         old = self._all.pop(name, None)
         if old is None:
             return ()
-        self.version += 1
         node, volume = old.spec.node_name, old.spec.source.persistent_volume_name
         _remove(self._by_node, node, name)
         if volume is not None:

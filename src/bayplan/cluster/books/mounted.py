@@ -24,10 +24,12 @@ class Mounted:
     """Pods with volumes by row, rows by claim."""
 
     def __init__(self) -> None:
-        self.version = 0  # rises when a claim is named first, or no more
+        self.version = 0  # rises when a claim is named or used first, or no more
+        self.answers = 0  # rises when a claim that a rule watches is used first, or no more
         self._on_row: dict[int, dict[str, Resident]] = {}  # row -> uid -> resident with mounts
         self._rows_of: dict[str, dict[int, int]] = {}  # claim -> row -> how often pods there name it or had it made
         self._uses: dict[str, int] = {}  # claim -> how often pods on rows name it themselves
+        self._watched: set[str] = set()  # claims that a rule asked about
         self._namings: dict[str, int] = {}  # likewise, or had it made; nominated pods too
 
     def add(self, resident: Resident, mounts: Mounts, sign: int) -> None:
@@ -41,7 +43,11 @@ class Mounted:
             if not there:
                 del self._on_row[row]
         for key in mounts.claims:
+            was_used = key in self._uses
             _count(self._uses, key, sign)
+            if was_used != (key in self._uses):
+                self.version += 1
+                self.answers += key in self._watched
         for volume in mounts.volumes:
             if isinstance(volume, MountedClaim):
                 rows = self._rows_of.setdefault(volume.key, {})
@@ -74,6 +80,11 @@ class Mounted:
     def is_used(self, claim: str) -> bool:
         """Say whether a pod on some row names a claim itself."""
         return claim in self._uses
+
+    def watch(self, claim: str) -> bool:
+        """Say whether a pod on some row names a claim itself, and count it among the `answers` from now on."""
+        self._watched.add(claim)
+        return self.is_used(claim)
 
     def has_inline(self, volume: Identity) -> bool:
         """Say whether such a pod has given itself what counts as a volume."""

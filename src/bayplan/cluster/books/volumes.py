@@ -99,22 +99,9 @@ class VolumeBooks:
 
     @property
     def changes(self) -> int:
-        """Rises whenever anything here changes but who mounts what."""
-        return (
-            self.claims.version
-            + self.volumes.version
-            + self.classes.version
-            + self.csi_nodes.version
-            + self.csi_drivers.version
-            + self.capacities.version
-            + self._own_version
-        )
-
-    @property
-    def changes(self) -> int:
-        """Rises whenever anything here changes but who mounts what on which row."""
-        books = (self.volumes, self.classes, self.csi_nodes, self.csi_drivers, self.capacities)
-        return self.version + self.attached.version + sum(book.version for book in books)
+        """Rises whenever anything here changes but what belongs to one row: who mounts what there, what is attached."""
+        books = (self.claims, self.volumes, self.classes, self.csi_nodes, self.csi_drivers, self.capacities)
+        return self._own_version + self.mounted.answers + sum(book.version for book in books)
 
     # -- objects
 
