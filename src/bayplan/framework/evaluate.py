@@ -190,9 +190,8 @@ class Attempt:
 
     def _ask_with(self, row: Row, nominations: Sequence[Nomination]) -> None:
         """Ask the filters about one row as if the nominated pods ran there."""
-        residents = self.table.residents
-        added = [Resident(nomination.pod, row, residents.load(nomination.pod), residents.label_set(nomination.pod),
-                          is_assumed=True) for nomination in nominations]
+        read = self.table.residents.read
+        added = [Resident(nomination.pod, row, *read(nomination.pod), is_assumed=True) for nomination in nominations]
         view = RowWith(self.table, row, added)
         for instance in self.filters():
             state = self.states[instance.name]
@@ -243,8 +242,8 @@ class Attempt:
     def _scored(self, instance: Instance, state: object) -> Scored:
         """Ask one rule for its scores, and normalise and weigh them."""
         plugin, feasible = instance.plugin, self.result.feasible
-        if plugin.searches:
-            rows = np.flatnonzero(feasible)
+        if plugin.searches:                                # a search that was not made has found nothing to score
+            rows = np.flatnonzero(feasible & any(instance is other for other in self.filters()))
             view, among = View(self.table, rows), np.ones(len(rows), np.bool_)
         else:
             rows, view, among = None, self.view, feasible
