@@ -8,7 +8,7 @@ Not here: what the parts are (shapes.py, terms.py, claims.py).
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bayplan.api.objects import Pod, uid_of
 from bayplan.api.requests import fit_request
@@ -22,55 +22,108 @@ from bayplan.cluster.shapes import (
     requests_of,
     tolerations_of,
 )
-from bayplan.cluster.terms import neighbours_of, spread_of
+from bayplan.cluster.templates import is_alike, owner_key
+from bayplan.cluster.terms import TermLists, neighbours_of, spread_of
 
 if TYPE_CHECKING:
     from bayplan.cluster.table import Table
 
 
+def _is_placed_alike(one: Pod, other: Pod) -> bool:
+    """Say whether terms, services and owners see two pods alike."""
+    return (one.metadata.labels == other.metadata.labels
+            and one.metadata.owner_references == other.metadata.owner_references
+            and one.spec.node_name == other.spec.node_name)
+
+
+class Known(NamedTuple):
+    """Versions of what a pod's shape may depend on besides the pod."""
+
+    cluster: int                                           # terms, namespaces, services, owners, device classes
+    volumes: int                                           # nought for pods without volumes
+
+
+class Taken(NamedTuple):
+    """A pod that was read, and what was made of it."""
+
+    pod: Pod
+    known: Known
+    parts: dict[str, Hashable]
+    shape: Shape
+
+
 class Reader:
-    """Turns pods into shapes, and remembers whom it has read."""
+    """Turns pods into shapes, and remembers whom it has read; an owner's next pod takes over what is the same."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._read: dict[str, tuple[Pod, tuple[int, ...], Shape]] = {}
+        self._read: dict[str, Taken] = {}                  # by uid: pods that wait
+        self._last: dict[str, Taken] = {}                  # by owner: the last pod read
 
     def shape(self, pod: Pod) -> Shape:
         """Return a waiting pod's shape."""
         uid, known = uid_of(pod), self._known(pod)
         read = self._read.get(uid)
-        if read is not None and read[0] is pod and read[1] == known:
-            return read[2]
-        shape = self._table.shapes.intern(self._parts(pod))
-        self._read[uid] = (pod, known, shape)
-        return shape
+        if read is not None and read.pod is pod and read.known == known:
+            return read.shape
+        read = self._read[uid] = self._last[owner_key(pod)] = self._taken(pod)
+        return read.shape
 
     def forget(self, uid: str) -> None:
         """Let go of a pod that waits no more."""
         self._read.pop(uid, None)
 
-    def _known(self, pod: Pod) -> tuple[int, ...]:
+    def _known(self, pod: Pod) -> Known:
         table = self._table
-        volumes = table.volumes.version if pod.spec.volumes else 0
-        return (table.carried.version, table.namespaces.version, table.owners.version, table.device_classes.version,
-                volumes)
+        return Known(table.carried.version + table.namespaces.version + table.owners.version
+                     + table.device_classes.version, table.volumes.version if pod.spec.volumes else 0)
 
-    def _parts(self, pod: Pod) -> dict[str, Hashable]:
-        table, spec = self._table, pod.spec
+    def _taken(self, pod: Pod) -> Taken:
+        last = self._last.get(owner_key(pod))
+        if pod.spec.affinity is not None:
+            for term in TermLists(pod).carried():
+                self._table.carried.number(term)           # known from now on, so that no pod is read again for it later
+        known = self._known(pod)
+        if last is None or not is_alike(pod, last.pod):
+            fresh = {**self._of_template(pod), **self._of_cluster(pod), **self._of_volumes(pod)}
+            parts = {name: self._table.shapes.part(name, fresh[name]) for name in sorted(fresh)}
+            return Taken(pod, known, parts, self._table.shapes.intern(parts))
+        fresh = {}
+        if known.cluster != last.known.cluster or not _is_placed_alike(pod, last.pod):
+            fresh |= self._of_cluster(pod)
+        if pod.spec.volumes or last.pod.spec.volumes:
+            fresh |= self._of_volumes(pod)
+        changed = {name: canonical for name, part in fresh.items()
+                   if (canonical := self._table.shapes.part(name, part)) is not last.parts[name]}
+        if not changed:
+            return Taken(pod, known, last.parts, last.shape)
+        parts = {**last.parts, **changed}
+        return Taken(pod, known, parts, self._table.shapes.intern(parts))
+
+    @staticmethod
+    def _of_template(pod: Pod) -> dict[str, Hashable]:
+        """Read what pods of one template have in common."""
         return {
-            "node_name": spec.node_name,
-            "gates": tuple(gate.name for gate in spec.scheduling_gates),
+            "gates": tuple(gate.name for gate in pod.spec.scheduling_gates),
             "tolerations": tolerations_of(pod),
             "node_choice": node_choice_of(pod),
             "ports": ports_of(pod),
             "requests": requests_of(pod),
-            "images": images_of(pod),
             "features": features_of(pod),
-            "spread": spread_of(pod, table.owners.default_selector(pod)),
+        }
+
+    def _of_cluster(self, pod: Pod) -> dict[str, Hashable]:
+        """Read what depends on the pod's name, labels and owner, and on what is known of the cluster."""
+        return {
+            "node_name": pod.spec.node_name,
+            "spread": spread_of(pod, self._table.owners.default_selector(pod)),
             "neighbours": neighbours_of(pod, self._meant_by(pod)),
-            "volumes": volumes_of(pod, table.volumes),
             "devices": self._devices(pod),
         }
+
+    def _of_volumes(self, pod: Pod) -> dict[str, Hashable]:
+        """Read what depends on the pod's volumes."""
+        return {"images": images_of(pod), "volumes": volumes_of(pod, self._table.volumes)}
 
     def _devices(self, pod: Pod) -> tuple[str, ...]:
         """Return what the pod needs devices for: its claims, and resources that a device class stands for."""

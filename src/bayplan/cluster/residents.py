@@ -12,12 +12,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from bayplan.api.objects import Pod, uid_of
 from bayplan.api.requests import accounted, host_ports
 from bayplan.cluster.catalogues import CarriedTerms
 from bayplan.cluster.claims import Mounts, mounts_of
 from bayplan.cluster.tallies import Match, Tally
+from bayplan.cluster.templates import is_alike, owner_key
 from bayplan.cluster.terms import TermLists
 
 if TYPE_CHECKING:
@@ -82,22 +84,38 @@ class Residents:
     def __init__(self, columns: Columns, carried: CarriedTerms) -> None:
         self._columns = columns
         self._carried = carried
-        self._loads: dict[Load, Load] = {}
+        self._loads: dict[Load, Load] = {}                 # those without mounts
+        self._last: dict[str, tuple[Pod, Load, LabelSet]] = {}         # by owner: the last pod read
         self._label_sets: dict[tuple[str, tuple[tuple[str, str], ...], bool], LabelSet] = {}
         self._tallies: dict[Match, Tally] = {}
 
-    def load(self, pod: Pod) -> Load:
-        """Return what a pod lays on its row."""
+    def read(self, pod: Pod) -> tuple[Load, LabelSet]:
+        """Return what a pod lays on its row, and its label set; what its owner's last pod had is not read again."""
+        key = owner_key(pod)
+        last = self._last.get(key)
+        if last is None or not is_alike(pod, last[0]):
+            load, label_set = self._load(pod), self._label_set(pod)
+        else:
+            before, load, label_set = last
+            if pod.spec.volumes or before.spec.volumes:
+                mounts = mounts_of(pod)
+                load = load if mounts is None and load.mounts is None else replace(load, mounts=mounts)
+            if (pod.metadata.labels != before.metadata.labels
+                    or pod.metadata.deletion_timestamp != before.metadata.deletion_timestamp):
+                label_set = self._label_set(pod)
+        self._last[key] = (pod, load, label_set)
+        return load, label_set
+
+    def _load(self, pod: Pod) -> Load:
         requested, cpu, memory = accounted(pod)
         lists = TermLists(pod)
         load = Load(
             requested=tuple((self._columns.resource(name), amount) for name, amount in requested.items() if amount),
             nonzero=(cpu, memory), ports=host_ports(pod),
             carries=tuple(self._carried.number(term) for term in lists.carried()), mounts=mounts_of(pod))
-        return self._loads.setdefault(load, load)
+        return load if load.mounts is not None else self._loads.setdefault(load, load)
 
-    def label_set(self, pod: Pod) -> LabelSet:
-        """Return the label set that a pod belongs to."""
+    def _label_set(self, pod: Pod) -> LabelSet:
         meta = pod.metadata
         terminating = meta.deletion_timestamp is not None
         key = (meta.namespace, tuple(sorted(meta.labels.items())), terminating)

@@ -8,7 +8,7 @@ Not here: what running pods are (labels.py) and the parts about volumes (claims.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Final, Generic, TypeVar
 
 import msgspec
@@ -80,6 +80,14 @@ class Spread(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
+class OfService(msgspec.Struct, frozen=True):
+    """Whom a pod's first Service, by name, selects, and where the pod itself asks to go."""
+
+    namespace: str                                         # empty without a Service
+    selector: Selector | None                              # None: no Service selects the pod
+    wanted: tuple[tuple[str, str], ...]                    # the pod's nodeSelector
+
+
 class Weighted(msgspec.Struct, frozen=True):
     """A preferred term and its weight."""
 
@@ -111,10 +119,13 @@ FEATURES: Final = Part[frozenset[str]]("features")
 SPREAD: Final = Part[Spread]("spread")
 NEIGHBOURS: Final = Part[Neighbours]("neighbours")
 VOLUMES: Final = Part[Volumes | None]("volumes")
+SERVICE: Final = Part[OfService]("service")
+CONTROLLER: Final = Part[tuple[str, str] | None]("controller")         # kind and uid, where some node names it
+NOTHING: Final = Part[None]("nothing")                    # for rules about nodes alone
 DEVICES: Final = Part[tuple[str, ...]]("devices")         # resource claims by name: waits until devices are built
 
 PARTS: Final = (NODE_NAME, GATES, TOLERATIONS, NODE_CHOICE, PORTS, REQUESTS, IMAGES, FEATURES, SPREAD, NEIGHBOURS,
-                VOLUMES, DEVICES)
+                VOLUMES, SERVICE, CONTROLLER, NOTHING, DEVICES)
 
 
 class Shape:
@@ -133,18 +144,22 @@ class Shape:
 
 
 class Shapes:
-    """All shapes known, by their parts."""
+    """All shapes known, by their parts; equal parts are one object, so shapes are told apart by identity."""
 
     def __init__(self) -> None:
-        self._shapes: dict[tuple[Hashable, ...], Shape] = {}
-        self._interned: dict[Hashable, Hashable] = {}
+        self._shapes: dict[tuple[int, ...], Shape] = {}
+        self._parts: dict[tuple[str, Hashable], Hashable] = {}
 
-    def intern(self, parts: dict[str, Hashable]) -> Shape:
-        """Return the one shape with these parts."""
-        own = tuple(self._interned.setdefault((name, part), part) for name, part in parts.items())
-        shape = self._shapes.get(own)
+    def part(self, name: str, part: Hashable) -> Hashable:
+        """Return the one object that stands for this value of a part."""
+        return self._parts.setdefault((name, part), part)
+
+    def intern(self, parts: Mapping[str, Hashable]) -> Shape:
+        """Return the one shape with these parts, each of which `part` returned."""
+        name = tuple(map(id, parts.values()))
+        shape = self._shapes.get(name)
         if shape is None:
-            shape = self._shapes[own] = Shape(len(self._shapes), dict(zip(parts, own, strict=True)))
+            shape = self._shapes[name] = Shape(len(self._shapes), dict(parts))
         return shape
 
     def __len__(self) -> int:
@@ -168,6 +183,13 @@ def requests_of(pod: Pod) -> Requests:
     """Read what a pod asks for."""
     return Requests(fit=tuple(fit_request(pod).items()), scored=tuple(score_request(pod).items()),
                     balanced=tuple(balance_request(pod).items()))
+
+
+def of_service(pod: Pod, selector: Mapping[str, str] | None) -> OfService:
+    """Read what the pod's first Service selects and where the pod asks to go."""
+    return OfService(namespace="" if selector is None else pod.metadata.namespace,
+                     selector=None if selector is None else Selector.of_map(selector),
+                     wanted=tuple(sorted((pod.spec.node_selector or {}).items())))
 
 
 def ports_of(pod: Pod) -> tuple[tuple[str, str, int], ...]:

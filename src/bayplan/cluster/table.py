@@ -17,6 +17,7 @@ from bayplan.api.claims import DeviceClass
 from bayplan.api.objects import Namespace, Node, Pod, Taint, uid_of
 from bayplan.api.selectors import RequiredAffinity
 from bayplan.cluster.books import Book
+from bayplan.cluster.books.avoided import Avoided
 from bayplan.cluster.books.owners import Owners
 from bayplan.cluster.books.ports import Ports
 from bayplan.cluster.books.volumes import Touched, VolumeBooks
@@ -69,6 +70,7 @@ class Table:
         self.scopes: dict[tuple[object, ...], Scope] = {}
         self.namespaces: Book[Namespace] = Book()
         self.owners = Owners()
+        self.avoided = Avoided()
         self.ports = Ports()
         self.volumes = VolumeBooks()
         self.device_classes: Book[DeviceClass] = Book()
@@ -121,6 +123,7 @@ class Table:
             scope.put(row, inside=False)
         self.every.add(row, -1)
         self.nodes[row] = None
+        self.avoided.put(row, {})
         self.columns.clear(row)
         self._free.append(row)
         self._log_node(row)
@@ -152,6 +155,7 @@ class Table:
         columns.pods_allowed[row] = allocatable.pop("pods", 0)
         for resource, amount in allocatable.items():
             columns.allocatable[columns.resources[resource], row] = amount
+        self.avoided.put(row, node.metadata.annotations)
         columns.unschedulable[row] = node.spec.unschedulable
         columns.taint_set[row] = self.taint_sets.number(node.spec.taints)
         columns.feature_set[row] = self.feature_sets.number(frozenset(node.status.declared_features))
@@ -214,8 +218,10 @@ class Table:
         return self.place(pod, row)
 
     def _same_load(self, known: Resident, pod: Pod) -> bool:
-        return (known.pod is pod
-                or (known.load is self.residents.load(pod) and known.label_set is self.residents.label_set(pod)))
+        if known.pod is pod:
+            return True
+        load, label_set = self.residents.read(pod)
+        return known.load == load and known.label_set is label_set
 
     def drop_pod(self, uid: str) -> None:
         """Forget a pod wherever it is."""
@@ -231,7 +237,8 @@ class Table:
 
     def place(self, pod: Pod, row: Row, *, is_assumed: bool = False) -> Resident:
         """Lay a pod on a row: every column, tally and book takes it in."""
-        resident = Resident(pod, row, self.residents.load(pod), self.residents.label_set(pod), is_assumed=is_assumed)
+        load, label_set = self.residents.read(pod)
+        resident = Resident(pod, row, load, label_set, is_assumed=is_assumed)
         self.seat(resident)
         return resident
 
@@ -283,7 +290,7 @@ class Table:
     def nominate(self, pod: Pod, row: Row) -> None:
         """Think of a waiting pod as on a row when others of no higher priority are judged there."""
         self.drop_nomination(uid_of(pod))
-        self.residents.load(pod)                           # its terms are known before they are asked about
+        self.residents.read(pod)                           # its terms are known before they are asked about
         nomination = Nomination(pod, row)
         self.nominations[nomination.uid] = nomination
         self.nominated_on.setdefault(row, {})[nomination.uid] = nomination

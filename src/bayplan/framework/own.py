@@ -49,9 +49,7 @@ class Own:
         self.flips: list[int] = []                         # rows that came to fit, or ceased to, in order
         self.flips_before = 0
         self.position = table.row_log.position
-        self._refresh(np.arange(table.columns.rows))
-        self.flips = []
-        self.flips_before = 0
+        self._recompute()
 
     @property
     def bytes(self) -> int:
@@ -70,7 +68,9 @@ class Own:
         rows = log.since(self.position)
         self.position = log.position
         if rows is None or lag > table.columns.rows:
-            self._refresh(np.arange(table.columns.rows))
+            before = self.column < 0                       # (rows,)
+            self._recompute()
+            self._note(np.flatnonzero(before != (self.column < 0)).tolist())
         elif lag <= self._settings.scalar_rows:
             self._row_by_row(rows.tolist())
         else:
@@ -98,11 +98,12 @@ class Own:
                 if rule.scores:
                     total += rule.weight * answer
             if (total < 0) != (column[row] < 0):
-                self._flip(row)
+                self._note((row,))
             column[row] = total
 
-    def _flip(self, row: int) -> None:
-        self.flips.append(row)
+    def _note(self, rows: Sequence[int]) -> None:
+        """Note rows that came to fit, or ceased to; those who follow too slowly count anew."""
+        self.flips += rows
         if len(self.flips) > FLIPS_KEPT:
             self.flips_before += len(self.flips)
             self.flips = []
@@ -118,29 +119,36 @@ class Own:
                 self._closures = None
         return self._closures
 
-    def _refresh(self, rows: Rows) -> None:
-        """Ask about rows in blocks."""
-        block = self._settings.block
-        for start in range(0, len(rows), block):
-            some = rows[start:start + block]
-            totals = self._totals(some)
-            flipped = (totals ^ self.column[some]) < 0     # the sign bit: whether it fits
-            if flipped.any():
-                for row in dict.fromkeys(some[flipped].tolist()):
-                    self._flip(row)
-            self.column[some] = totals
+    def _recompute(self) -> None:
+        """Ask about every row, in blocks."""
+        used, block = self._table.columns.rows, self._settings.block
+        if used <= block:
+            self.column[:used] = self._totals(View(self._table))
+            return
+        for start in range(0, used, block):
+            rows = np.arange(start, min(start + block, used))
+            self.column[rows] = self._totals(View(self._table, rows))
 
-    def _totals(self, rows: Rows) -> Int32s:
-        everything = len(rows) == self._table.columns.rows and (not len(rows) or int(rows[0]) == 0)
-        view = View(self._table) if everything and len(np.unique(rows)) == len(rows) else View(self._table, rows)
-        total: Int64s = np.zeros(len(rows), np.int64)                  # (rows,)
-        fits = view.live.copy()
+    def _refresh(self, rows: Rows) -> None:
+        """Ask about some rows; a row that is there twice does no harm."""
+        totals = self._totals(View(self._table, rows))
+        flipped = (totals ^ self.column[rows]) < 0         # the sign bit: whether it fits
+        if np.logical_or.reduce(flipped):
+            self._note(list(dict.fromkeys(rows[flipped].tolist())))
+        self.column[rows] = totals
+
+    def _totals(self, view: View) -> Int32s:
+        fits = view.live                                               # (rows,)
         for rule in self._rules:
             if rule.filters:
-                fits &= rule.plugin.fits(rule.state, view)
+                fits = fits & rule.plugin.fits(rule.state, view)
+        total: Int64s | None = None
         for rule in self._rules:
             if rule.scores:
                 scores = rule.plugin.score(rule.state, view, fits)
-                total += scores if rule.weight == 1 else scores * rule.weight
-        total[~fits] = RULED_OUT
-        return total.astype(np.int32)
+                if rule.weight != 1:
+                    scores = scores * rule.weight
+                total = scores if total is None else total + scores
+        found = np.zeros(len(view), np.int32) if total is None else total.astype(np.int32)
+        found[~fits] = RULED_OUT
+        return found

@@ -42,17 +42,22 @@ class Unplanned(Exception):
 class Memo:
     """What one rule found for one part, and what it read to find it."""
 
-    def __init__(self, instance: Instance, part: object, table: Table) -> None:
+    def __init__(self, instance: Instance, part: object, table: Table, facts: int) -> None:
         self.instance = instance
         self.part = part
         view = Recorder(table)
         self.prepared: Prepared[object] | Rejected | Failed = instance.plugin.prepare(part, view)
         self.asks: dict[Ask, None] = {}
         self.search: Search | None = None
-        self._facts = table.facts
+        self._facts = facts
         self._plain = [read for read in view.reads if read.tally is None]
         self._by_tally = [(read, read.tally) for read in view.reads if read.tally is not None]
         self._versions = [tally.version for _, tally in self._by_tally]
+
+    @property
+    def reads_tallies(self) -> bool:
+        """Say whether it may be out of date though nothing but pods came and went."""
+        return bool(self._by_tally)
 
     def stands(self, facts: int) -> bool:
         """Say whether all that was read still reads the same."""
@@ -86,6 +91,7 @@ class Plan:
         self._plans = plans
         self._table = plans.table
         self.memos = memos
+        self._restless = [memo for memo in memos if memo.reads_tallies]
         self.keys: list[KeyRule] = []
         self.searches: list[tuple[Search, int, bool]] = []             # the search, its weight, whether it scores
         self.names: frozenset[str] | None = None
@@ -112,10 +118,15 @@ class Plan:
     def stands(self) -> bool:
         """Say whether what the rules prepared is still right."""
         facts = self._table.facts
+        asked = self._restless
         if facts != self._facts:
             self._tab = None
-        self._facts = facts
-        return all(memo.stands(facts) for memo in self.memos)
+            self._facts = facts
+            asked = self.memos
+        for memo in asked:
+            if not memo.stands(facts):
+                return False
+        return True
 
     # 1 which rows are feasible, as far as own and node-only rules know
 
@@ -368,21 +379,22 @@ class Plans:
 
     # -- making one
 
-    def _memo(self, instance: Instance, shape: Shape) -> Memo:
+    def _memo(self, instance: Instance, shape: Shape, facts: int) -> Memo:
         assert instance.plugin.reads is not None  # noqa: S101 `can` says so
         part = shape.part(instance.plugin.reads)
         key = (instance.name, id(part))
         memo = self._memos.get(key)
-        if memo is None or not memo.stands(self.table.facts):
+        if memo is None or not memo.stands(facts):
             asks = memo.asks if memo is not None else None
-            memo = self._memos[key] = Memo(instance, part, self.table)
+            memo = self._memos[key] = Memo(instance, part, self.table, facts)
             if asks is not None:
                 memo.asks = asks
         self._memos.move_to_end(key)
         return memo
 
     def _made(self, shape: Shape) -> Plan:
-        memos = [self._memo(instance, shape) for instance in self._instances]
+        facts = self.table.facts
+        memos = [self._memo(instance, shape, facts) for instance in self._instances]
         plan = Plan(self, memos)
         names: frozenset[str] | None = None
         rows, nodes, keys = list[tuple[Memo, RowRule]](), list[tuple[Memo, NodeRule]](), list[KeyRule]()

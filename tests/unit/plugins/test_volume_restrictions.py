@@ -79,7 +79,7 @@ def test_a_claim_that_is_missing_rejects_the_pod() -> None:
 def resident_of(cluster: Table, pod: Pod, row: int) -> Resident:
     """Return a pod as if it ran on a row."""
     residents = cluster.residents
-    return Resident(pod, Row(row), residents.load(pod), residents.label_set(pod), is_assumed=True)
+    return Resident(pod, Row(row), *residents.read(pod), is_assumed=True)
 
 
 def test_pods_that_come_or_go_are_counted_by_their_claims_names_alone() -> None:
