@@ -11,11 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from bayplan.api.objects import Pod
-from bayplan.cluster.columns import Row
+from bayplan.cluster.columns import Int32s, Int64s, Row
 from bayplan.cluster.reading import Reader
+from bayplan.cluster.shapes import Shape
 from bayplan.cluster.table import Table
 from bayplan.framework.profile import Profile
 from bayplan.framework.run import Rules
+from bayplan.framework.settings import Settings
 from bayplan.framework.verdict import Evaluation, Verdict
 from tests.engine.changes import World
 from tests.parity.topics.draw import Draw
@@ -37,7 +39,8 @@ def fresh_of(world: World) -> Fresh:
     pairs = sorted((row, name) for name, row in world.table.row_of.items())
     names = [name for _, name in pairs]
     rows = [int(table.row_of[name]) for name in names]
-    return Fresh(table, Rules(table, Reader(table)), rows, names, [int(row) for row, _ in pairs])
+    rules = Rules(table, Reader(table), settings=Settings(plans=False))
+    return Fresh(table, rules, rows, names, [int(row) for row, _ in pairs])
 
 
 def ask_everything(world: World, draw: Draw) -> None:
@@ -49,15 +52,48 @@ def ask_everything(world: World, draw: Draw) -> None:
             assert rules.ask(pod, setting.profile).evaluation is not None
 
 
-def remembered(rules: Rules, pod: Pod, profile: Profile) -> dict[str, int] | None:
-    """Return each feasible node's total as a plan remembers it; None where no plan answered."""
-    return None
+class Watched(Rules):
+    """Rules that show what a plan answered to the last question."""
+
+    planned = False  # a plan answered
+    was_there = False  # and it had been made for an earlier question
+    totals: Int32s | Int64s | None = None  # what it answered; None: the pod fits nowhere
+
+    def ask(self, pod: Pod, profile: Profile) -> Verdict:
+        """Ask, having forgotten the last answer."""
+        self.planned = self.was_there = False
+        self.totals = None
+        return super().ask(pod, profile)
+
+    def plan_totals(self, pod: Pod, profile: Profile, shape: Shape) -> Int32s | Int64s | None:
+        """Note what the plan answers."""
+        was_there = self.plans(profile).remembers(shape)
+        totals = super().plan_totals(pod, profile, shape)
+        self.planned, self.was_there = True, was_there
+        self.totals = None if totals is None else totals.copy()
+        return totals
 
 
-def differences(start: int, verdict: Verdict, pod: Pod, profile: Profile, fresh: Fresh) -> Iterator[str]:
+def remembered_differences(rules: Watched, afresh: Verdict, fresh: Fresh) -> Iterator[str]:
+    """Name what differs between a plan's totals and those of an evaluation of all rows of a table built afresh."""
+    theirs = afresh.evaluation
+    if not rules.planned:
+        return
+    if theirs.error is not None:
+        yield f"a plan answered, afresh there is an error: {theirs.error}"
+    for name, row, other in zip(fresh.names, fresh.live_rows, fresh.rows, strict=True):
+        total = None if rules.totals is None or rules.totals[row] < 0 else int(rules.totals[row])
+        expected = int(theirs.totals[other]) if theirs.feasible[other] else None
+        if total != expected:
+            yield f"node {name}: remembered {total}, afresh {expected}"
+
+
+def differences(start: int, verdict: Verdict, afresh: Verdict, fresh: Fresh) -> Iterator[str]:
     """Name what differs between the live table's verdict and the one of a table built afresh."""
-    ours = verdict.evaluation
-    theirs = fresh.rules.ask(pod, profile).evaluation
+    ours, theirs = verdict.evaluation, afresh.evaluation
+    for fault in (ours.fault, theirs.fault):
+        if fault is not None:
+            yield f"a rule broke its contract: {fault}"
     yield from _before_rows(ours, theirs)
     yield from _by_node(ours, theirs, fresh)
     yield from _scores(ours, theirs, fresh)
@@ -102,7 +138,8 @@ def _chosen(start: int, verdict: Verdict, theirs: Evaluation, fresh: Fresh) -> I
     """Name it when the choice is not the first of the best from the start, or the pod's own nominated node."""
     live_row = dict(zip(fresh.rows, fresh.live_rows, strict=True))
     best = [live_row[row] for row in theirs.best.tolist()] if theirs.error is None else []
-    expected = min(best, key=lambda row: (row < start, row)) if best else None
+    first = start % max(len(verdict.evaluation.live), 1)
+    expected = min(best, key=lambda row: (row < first, row)) if best else None
     if theirs.nominated is not None and theirs.error is None:
         expected = live_row[theirs.nominated]
     if verdict.row != expected:

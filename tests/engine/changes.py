@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from bayplan.api.objects import Labels, Node, Pod, PodMeta, uid_of
 from bayplan.cluster.claims import Reservation, claim_name
 from bayplan.cluster.columns import Row
+from bayplan.cluster.table import Table
 from bayplan.cluster.trial import Trial
 from tests.engine.pool import Pool
 from tests.engine.twin import Twin
@@ -28,8 +29,10 @@ SINCE: Final = "2026-03-01T00:00:00Z"
 class World(Twin):
     """A twin, what it draws from, and the shapes of pods that are in use."""
 
-    def __init__(self, draw: Draw, pool: Pool) -> None:
+    def __init__(self, draw: Draw, pool: Pool, prepare: Callable[[Table], None] | None = None) -> None:
         super().__init__()
+        if prepare is not None:
+            prepare(self.table)
         self.pool = pool
         self.size = draw.choice([3, 8, 8, 16, 16, 24, 40, NODES_MOST])  # about so many nodes
         self.names = 0  # pods ever named
