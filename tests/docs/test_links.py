@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.files import name_of, project_files
+from tests.architecture.files import ROOT, name_of, project_files
 
 DOCUMENTS = project_files("*.md")
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -33,3 +33,11 @@ def test_links_lead_somewhere(document: Path) -> None:
     own = [link for link in links if "://" not in link and not link.startswith("mailto:")]
 
     assert [link for link in own if not leads_somewhere(document, link)] == []
+
+
+def test_every_page_can_be_found() -> None:
+    """A page under docs is listed on the first one."""
+    pages = {name_of(path).removeprefix("docs/") for path in project_files("docs/*.md") if path.parent.name == "docs"}
+    listed = set(LINK.findall((ROOT / "docs" / "README.md").read_text(encoding="utf-8")))
+
+    assert pages - {"README.md"} - listed == set()
