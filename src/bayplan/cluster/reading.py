@@ -18,6 +18,7 @@ from bayplan.cluster.shapes import (
     features_of,
     images_of,
     node_choice_of,
+    of_service,
     ports_of,
     requests_of,
     tolerations_of,
@@ -76,7 +77,8 @@ class Reader:
     def _known(self, pod: Pod) -> Known:
         table = self._table
         return Known(table.carried.version + table.namespaces.version + table.owners.version
-                     + table.device_classes.version, table.volumes.version if pod.spec.volumes else 0)
+                     + table.device_classes.version + table.avoided.version,
+                     table.volumes.version if pod.spec.volumes else 0)
 
     def _taken(self, pod: Pod) -> Taken:
         last = self._last.get(owner_key(pod))
@@ -110,6 +112,7 @@ class Reader:
             "ports": ports_of(pod),
             "requests": requests_of(pod),
             "features": features_of(pod),
+            "nothing": None,
         }
 
     def _of_cluster(self, pod: Pod) -> dict[str, Hashable]:
@@ -118,6 +121,8 @@ class Reader:
             "node_name": pod.spec.node_name,
             "spread": spread_of(pod, self._table.owners.default_selector(pod)),
             "neighbours": neighbours_of(pod, self._meant_by(pod)),
+            "service": of_service(pod, self._table.owners.first_service(pod)),
+            "controller": self._table.avoided.controller_of(pod),
             "devices": self._devices(pod),
         }
 

@@ -75,6 +75,25 @@ class Topology:
         """Say whether any row at all has any of a tally that is never negative."""
         return self.recorded(lambda: tally.all > 0, tally)
 
+    def everywhere(self, tally: Tally) -> int:
+        """Return the number over all rows."""
+        return self.recorded(lambda: tally.all, tally)
+
+    def first_host(self, tally: Tally, besides: Row | None = None) -> str | None:
+        """Return the first node by name that has any of a tally, without one row if asked."""
+        nodes = self.table.nodes
+        return self.recorded(lambda: min((node.metadata.name for row, number in tally.rows.items()
+                                          if number > 0 and row != besides and (node := nodes[row]) is not None),
+                                         default=None), tally)
+
+    def label(self, name: str, key: str) -> str | None:
+        """Return a label of the node with a name."""
+        def ask() -> str | None:
+            row = self.table.row_of.get(name)
+            node = None if row is None else self.table.nodes[row]
+            return None if node is None else node.metadata.labels.get(key)
+        return self.recorded(ask)
+
     def sum_of(self, parts: Iterable[tuple[Tally, int]]) -> Tally:
         """Return the tally that is the weighted sum of others."""
         parts = tuple(parts)

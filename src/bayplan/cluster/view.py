@@ -147,6 +147,12 @@ class View(Topology):
             return (self.table.images.size(name), number) if number else (0, 0)
         return self.recorded(ask)
 
+    def avoids(self, controller: tuple[str, str]) -> Bools:
+        """Which nodes ask to be spared a controller's pods."""
+        mask = np.zeros(self.table.columns.rows, np.bool_)
+        mask[list(self.recorded(lambda: self.table.avoided.rows(controller)))] = True
+        return mask if self._some is None else mask[self._some]
+
     # -- columns of what runs on the row
 
     def requested(self, places: Places) -> Int64s:

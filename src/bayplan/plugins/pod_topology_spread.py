@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
@@ -126,7 +126,7 @@ class PodTopologySpread(Plugin[Spread, State]):
     depends = KEYS
     wakes = (Change.NODE_ADDED, Change.NODE_LABELS, Change.NODE_TAINTS, Change.NODE_GONE, Change.POD_ADDED,
              Change.POD_LABELS, Change.POD_GONE, Change.OWN_TOLERATIONS, Change.OWN_LABELS)
-    Arguments = PodTopologySpreadArgs
+    Arguments: ClassVar[type[PodTopologySpreadArgs] | None] = PodTopologySpreadArgs
 
     def __init__(self, arguments: PodTopologySpreadArgs | None = None, gates: Gates = NO_GATES) -> None:
         """Choose the defaults once."""
@@ -245,3 +245,17 @@ class PodTopologySpread(Plugin[Spread, State]):
         if ignored is not None:
             result[ignored] = 0
         return result
+
+
+class SelectorSpread(PodTopologySpread):
+    """Score by the system's defaults alone: a pod that names constraints itself is left to the rule above."""
+
+    points = frozenset({"preScore", "score"})
+    Arguments = None
+
+    def __init__(self, arguments: None = None, gates: Gates = NO_GATES) -> None:
+        """Take no arguments."""
+        super().__init__(None, gates)
+
+    def _constraints(self, part: Spread) -> tuple[Constraint, ...]:
+        return () if part.own else super()._constraints(part)

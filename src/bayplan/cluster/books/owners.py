@@ -5,6 +5,8 @@ Not here: spreading itself (plugins).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bayplan.api.objects import OwnerReference, Pod
 from bayplan.api.selectors import Selector, SelectorError
 from bayplan.api.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
@@ -66,6 +68,13 @@ class Owners:
         if selector_of_owner is not None:
             whole = whole.and_also(selector_of_owner)
         return None if whole.is_empty else whole
+
+    def first_service(self, pod: Pod) -> Mapping[str, str] | None:
+        """Return what the first of the pod's services, by name, selects."""
+        labels, services = pod.metadata.labels, self.services.get(pod.metadata.namespace) or {}
+        name = min((name for name, service in services.items() if service.spec.selector is not None
+                    and service.spec.selector.items() <= labels.items()), default=None)
+        return None if name is None else services[name].spec.selector
 
     def _controller_of(self, pod: Pod) -> Owner | None:
         reference = next((owner for owner in pod.metadata.owner_references if owner.controller), None)
