@@ -35,6 +35,11 @@ class RowRule(NamedTuple):
     scores: bool
 
 
+def _scores_alone(rule: RowRule) -> bool:
+    """Say whether a rule's closure would call a row unfit though here the rule does not filter."""
+    return rule.scores and not rule.filters and rule.plugin.overrides("filter")
+
+
 class Own:
     """The sum of some ROW rules, per row."""
 
@@ -115,7 +120,7 @@ class Own:
             view = View(self._table, np.zeros(0, np.intp))
             made = [(rule.plugin.row(rule.state, view), rule) for rule in self._rules]
             self._closures = [(closure, rule) for closure, rule in made if closure is not None]
-            if len(self._closures) < len(made):
+            if len(self._closures) < len(made) or any(_scores_alone(rule) for rule in self._rules):
                 self._closures = None
         return self._closures
 

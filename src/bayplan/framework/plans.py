@@ -139,6 +139,7 @@ class Plan:
         self._flips_seen = self.own.flips_before + len(self.own.flips)
         self._moves_seen = self.groups.moves_before + len(self.groups.moves)
         self._tab = None
+        self._feasible = np.zeros(0, np.int64)
 
     def _catch_up(self) -> None:
         """Follow rows that came to fit or ceased to, and rows that changed group."""

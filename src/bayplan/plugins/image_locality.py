@@ -13,7 +13,7 @@ LEAST = 23 * MIB                                           # images smaller than
 MOST = 1000 * MIB                                          # times the number of images: earns everything
 
 
-class ImageLocality(Plugin[tuple[str, ...], tuple[str, ...]]):
+class ImageLocality(Plugin[tuple[str, ...], tuple[tuple[str, int], ...]]):
     """Weigh each image's size by how widely it is spread already."""
 
     reads = IMAGES
@@ -21,17 +21,19 @@ class ImageLocality(Plugin[tuple[str, ...], tuple[str, ...]]):
     wakes = ()
     points = frozenset({"score"})
 
-    def prepare(self, part: tuple[str, ...], view: View) -> Prepared[tuple[str, ...]]:
-        """Keep the names."""
-        return Prepared(part, filters=False)
+    def prepare(self, part: tuple[str, ...], view: View) -> Prepared[tuple[tuple[str, int], ...]]:
+        """Find what each image is worth: read here, it is asked again when a node that reports it comes or goes."""
+        found = []
+        for name in part:
+            size, nodes = view.image(name)
+            found.append((name, int(size * (nodes / view.node_count)) if nodes else 0))    # float64, then toward zero
+        return Prepared(tuple(found), filters=False)
 
-    def score(self, state: tuple[str, ...], view: View, feasible: Mask) -> Scores:
+    def score(self, state: tuple[tuple[str, int], ...], view: View, feasible: Mask) -> Scores:
         """Add up what each node has."""
         total = np.zeros(len(view), np.int64)                          # (rows,)
-        for name in state:
-            size, nodes = view.image(name)
-            if nodes:
-                worth = int(size * (nodes / view.node_count))          # float64, then toward zero, as upstream
+        for name, worth in state:
+            if worth:
                 total += np.where(view.has_image(name), worth, 0)
         most = MOST * len(state)
         if most <= LEAST:
