@@ -1,0 +1,1 @@
+"""Tests of when and in what order pods are tried."""
