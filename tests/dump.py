@@ -88,8 +88,6 @@ def _node(table: Table, row: int) -> Dump:
         "allocatable": _amounts(table, columns.allocatable[:, row]),
         "requested": _amounts(table, columns.requested[:, row]),
         "nonzero": columns.nonzero[:, row].tolist(),
-        "pods": int(columns.pods[row]),
-        "pods allowed": int(columns.pods_allowed[row]),
         "unschedulable": bool(columns.unschedulable[row]),
         "taints": table.taint_sets.entries[columns.taint_set[row]],
         "features": table.feature_sets.entries[columns.feature_set[row]],

@@ -22,8 +22,8 @@ Rows = npt.NDArray[np.intp]
 
 CPU: Final = 0
 MEMORY: Final = 1
-EPHEMERAL: Final = 2
-FIRST_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
+PODS: Final = 2                                            # how many there are, and may be: a resource like any other
+FIRST_RESOURCES: Final = ("cpu", "memory", "pods", "ephemeral-storage")
 ROWS_AT_FIRST: Final = 64
 
 
@@ -46,8 +46,6 @@ class Columns:
         self.allocatable = np.zeros((resources, capacity), np.int64)      # (resources, rows)
         self.requested = np.zeros((resources, capacity), np.int64)        # (resources, rows)
         self.nonzero = np.zeros((2, capacity), np.int64)                  # (cpu and memory, rows)
-        self.pods = np.zeros(capacity, np.int64)                          # (rows,)
-        self.pods_allowed = np.zeros(capacity, np.int64)                  # (rows,)
         self.live = np.zeros(capacity, np.bool_)                          # (rows,)
         self.unschedulable = np.zeros(capacity, np.bool_)                 # (rows,)
         self.taint_set = np.zeros(capacity, np.int32)                     # (rows,)
@@ -59,7 +57,7 @@ class Columns:
         """Make the scalar windows onto the columns that are written a row at a time."""
         self.requested_of = [window(column) for column in self.requested]
         self.nonzero_of = [window(column) for column in self.nonzero]
-        self.pods_of = window(self.pods)
+        self.pods_of = self.requested_of[PODS]
         self.epoch += 1
 
     def resource(self, name: str) -> int:
@@ -93,7 +91,7 @@ class Columns:
         """Forget everything about a row."""
         for block in (self.allocatable, self.requested, self.nonzero):
             block[:, row] = 0
-        for column in (self.pods, self.pods_allowed, self.live, self.unschedulable, self.taint_set,
+        for column in (self.live, self.unschedulable, self.taint_set,
                        self.feature_set, self.arrival):
             column[row] = 0
 

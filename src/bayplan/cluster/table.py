@@ -152,7 +152,6 @@ class Table:
         for resource in allocatable.keys() - columns.resources.keys() - {"pods"}:
             columns.resource(resource)
         columns.allocatable[:, row] = 0
-        columns.pods_allowed[row] = allocatable.pop("pods", 0)
         for resource, amount in allocatable.items():
             columns.allocatable[columns.resources[resource], row] = amount
         self.avoided.put(row, node.metadata.annotations)

@@ -8,13 +8,13 @@ Not here: choosing rows and remembering answers (framework).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bayplan.cluster.columns import Bools, Int32s, Int64s, Row, Rows
+from bayplan.cluster.columns import PODS, Bools, Int32s, Int64s, Row, Rows
 from bayplan.cluster.keys import ABSENT
 from bayplan.cluster.rows import NodeQuestion, judged, judged_row
 from bayplan.cluster.tallies import Scope, Tally
@@ -41,6 +41,7 @@ class View(Topology):
         self._used = table.columns.rows
         self._allocatable: Int64s | None = None            # gathered once, when rows are named
         self._requested: Int64s | None = None
+        self._complete: dict[Hashable, bool] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -170,15 +171,13 @@ class View(Topology):
             return self.table.columns.nonzero[:, :self._used]
         return self.table.columns.nonzero.take(self._some, axis=1, mode="wrap")
 
-    @property
-    def pods(self) -> Int64s:
-        """How many pods each row has."""
-        return self._of(self.table.columns.pods)
-
-    @property
-    def pods_allowed(self) -> Int64s:
-        """How many pods each row may have."""
-        return self._of(self.table.columns.pods_allowed)
+    def all_have(self, places: Places) -> bool:
+        """Say whether every row has some of each of some resources."""
+        key = (places.start, places.stop) if isinstance(places, slice) else places.tobytes()
+        found = self._complete.get(key)
+        if found is None:
+            found = self._complete[key] = bool(self.allocatable(places).all())
+        return found
 
     def port_taken(self, port: HostPort) -> Bools:
         """On which rows a host port cannot be taken."""
@@ -241,6 +240,7 @@ class RowWith(View):
         for resident in self.added:
             for place, amount in resident.load.requested:
                 more[place] += amount
+        more[PODS] += len(self.added)
         total: Int64s = super().requested(places) + more[places]
         return total
 
@@ -250,11 +250,6 @@ class RowWith(View):
         more = np.array([resident.load.nonzero for resident in self.added], np.int64).sum(axis=0)
         total: Int64s = super().nonzero + more[:, np.newaxis]
         return total
-
-    @property
-    def pods(self) -> Int64s:
-        """As on the row, with the added pods."""
-        return super().pods + len(self.added)
 
     def port_taken(self, port: HostPort) -> Bools:
         """As on the row, or taken by an added pod."""

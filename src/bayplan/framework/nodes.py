@@ -99,12 +99,12 @@ class Nodes:
     @property
     def pods(self) -> Int64s:
         """How many pods each node has."""
-        return self._some(self._view.pods)
+        return self.requested("pods")
 
     @property
     def pods_allowed(self) -> Int64s:
         """How many pods each node may have."""
-        return self._some(self._view.pods_allowed)
+        return self.allocatable("pods")
 
     def _some(self, column: npt.NDArray[T]) -> npt.NDArray[T]:
         return column[self._places]

@@ -74,15 +74,17 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Score the improvement."""
         whole, used = view.allocatable(state.places), view.requested(state.places)     # (resources, rows)
-        if len(whole) == 2 and whole.all():
-            before, after = _balance_of_two(used / whole), _balance_of_two((used + state.amounts) / whole)
+        if len(whole) == 2 and view.all_have(state.places):
+            before, after = _balances_of_two(whole, used, state.amounts)
         else:
             there, size = whole > 0, np.maximum(whole, 1)
             before = _balance(np.minimum(used / size, 1.0), there)
             after = _balance(np.minimum((used + state.amounts) / size, 1.0), there)
-        change = 50 + after - before
-        half = np.where(change < 0, -(-change // 2), change // 2)      # toward zero
-        scores: Scores = 50 + half
+        scores: Scores = after - before
+        scores += 50
+        scores += scores < 0                               # so that halving rounds toward zero
+        scores >>= 1
+        scores += 50
         return scores
 
     def row(self, state: State, view: View) -> Callable[[int], int] | None:
@@ -107,13 +109,19 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
         return answer
 
 
-def _balance_of_two(fractions: Fractions) -> Scores:
-    """Return 100 less half the difference of two fractions, which may pass 1."""
-    np.minimum(fractions, 1.0, out=fractions)                          # (2, rows)
-    spread = fractions[0] - fractions[1]
+def _balances_of_two(whole: Int64s, used: Int64s, more: Int64s) -> tuple[Scores, Scores]:
+    """Return 100 less half the difference of two fractions, before and after, worked out together."""
+    fractions = np.empty((2, *whole.shape))                            # (before and after, resources, rows)
+    np.divide(used, whole, out=fractions[0])
+    np.divide(used + more, whole, out=fractions[1])
+    np.minimum(fractions, 1.0, out=fractions)
+    spread = fractions[:, 0] - fractions[:, 1]                         # (before and after, rows)
     np.abs(spread, out=spread)
-    score: Scores = ((1 - spread / 2) * 100).astype(np.int64)          # truncated
-    return score
+    spread *= -0.5                                                     # a power of two: exact
+    spread += 1.0
+    spread *= 100.0
+    before, after = spread.astype(np.int64)                            # truncated
+    return before, after
 
 
 def _balance(fractions: Fractions, there: npt.NDArray[np.bool_]) -> Scores:

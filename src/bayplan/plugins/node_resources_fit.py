@@ -46,7 +46,9 @@ from bayplan.framework.resources import (
 
 LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
 TOO_MANY_PODS = "Too many pods"
-IN_ORDER = ("cpu", "memory", "ephemeral-storage")
+PODS = "pods"
+IN_ORDER = (PODS, "cpu", "memory", "ephemeral-storage")   # in messages
+SIDE_BY_SIDE = ("cpu", "memory", PODS)                      # in the columns' blocks
 NONZERO = ("cpu", "memory")                                # counted with defaults, in this order
 
 
@@ -94,10 +96,11 @@ class State(NamedTuple):
 
     needs: Places
     needed: Int64s                                         # (needs, 1)
-    names: tuple[str, ...]                                 # of what is needed, in the order in which it is reported
+    names: tuple[str, ...]                                 # of what is needed, a place for one more pod among it
     scores: Places
     scored: Int64s                                         # (scores, 1)
-    weights: Int64s                                        # (scores, 1)
+    weights: Int64s | None                                 # (scores, 1); None where all are 1
+    weight: int                                            # of all together
     nonzero: tuple[int, ...] | None                        # of each scored resource: its row in `nonzero`, -1 if none
 
 
@@ -124,36 +127,34 @@ class NodeResourcesFit(Plugin[Requests, State]):
     def prepare(self, part: Requests, view: View) -> Prepared[State]:
         """Put the amounts in order; zeros and what is ignored fit anywhere."""
         amounts = {name: amount for name, amount in part.fit if amount > 0 and not is_ignored(name, *self.ignored)}
-        names = (*(name for name in IN_ORDER if name in amounts), *sorted(amounts.keys() - set(IN_ORDER)))
+        amounts[PODS] = 1
+        names = (*(name for name in SIDE_BY_SIDE if name in amounts), *sorted(amounts.keys() - set(SIDE_BY_SIDE)))
         scored = weighed(self.specs, dict(part.scored))
-        scored_names = [name for name, _, _ in scored]
+        scored_names, weights = [name for name, _, _ in scored], [weight for _, weight, _ in scored]
         return Prepared(State(
             needs=view.places(names), needed=_standing(amounts[name] for name in names), names=names,
             scores=view.places(scored_names), scored=_standing(amount for _, _, amount in scored),
-            weights=_standing(weight for _, weight, _ in scored),
+            weights=_standing(weights) if set(weights) - {1} else None, weight=sum(weights),
             nonzero=None if scored_names == list(NONZERO) else tuple(
                 NONZERO.index(name) if name in NONZERO else -1 for name in scored_names)))
 
     def fits(self, state: State, view: View) -> Mask:
         """Compare without saying why."""
-        fits: Mask = view.pods < view.pods_allowed                     # (rows,)
-        if state.names:
-            free = view.allocatable(state.needs) - view.requested(state.needs)     # (needs, rows)
-            for enough in free >= state.needed:
-                fits &= enough
+        free = view.allocatable(state.needs) - view.requested(state.needs)         # (needs, rows)
+        fits: Mask = np.logical_and.reduce(free >= state.needed)                   # (rows,)
         return fits
 
     def filter(self, state: State, view: View) -> Ruling:
         """Name everything that is missing on each row; a need beyond the whole node cannot be cured by eviction."""
-        full = view.pods + 1 > view.pods_allowed                       # (rows,)
         whole = view.allocatable(state.needs)                          # (needs, rows)
         missing = state.needed - (whole - view.requested(state.needs))     # (needs, rows)
         lacking = missing > 0
-        hopeless: Mask = np.logical_or.reduce(lacking & (state.needed > whole))  # (rows,)
-        short: dict[str, Column] = {TOO_MANY_PODS: np.where(full, view.pods + 1 - view.pods_allowed, 0)}
-        short |= {f"Insufficient {name}": np.maximum(amounts, 0)
-                  for name, amounts in zip(state.names, missing, strict=True)}
-        codes, outcomes = _combined([full, *lacking], hopeless, tuple(short))
+        beyond = state.needed > whole
+        order = sorted(range(len(state.names)), key=lambda at: _place_in_text(state.names[at]))
+        beyond[order[0]] = False                           # a node full of pods can always be emptied
+        hopeless: Mask = np.logical_or.reduce(lacking & beyond)        # (rows,)
+        short: dict[str, Column] = {_text(state.names[at]): np.maximum(missing[at], 0) for at in order}
+        codes, outcomes = _combined([lacking[at] for at in order], hopeless, tuple(short))
         return Ruling(codes, outcomes, short)
 
     def prepare_score(self, state: State, view: View, feasible: Mask) -> State | Failed:
@@ -162,7 +163,8 @@ class NodeResourcesFit(Plugin[Requests, State]):
 
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Average the resources' scores by weight."""
-        return self.strategy(state, view.allocatable(state.scores), self._used(state, view) + state.scored)
+        used = self._used(state, view) + state.scored                  # (scores, rows)
+        return self.strategy(state, view.allocatable(state.scores), used, view.all_have(state.scores))
 
     def _used(self, state: State, view: View) -> Int64s:
         """Return what is in use of each scored resource, as (scores, rows)."""
@@ -175,12 +177,13 @@ class NodeResourcesFit(Plugin[Requests, State]):
                 used[at] = nonzero[place]
         return used
 
-    def _ratio(self, state: State, whole: Int64s, used: Int64s) -> Scores:
+    def _ratio(self, state: State, whole: Int64s, used: Int64s, _: bool) -> Scores:  # noqa: FBT001 a strategy's form
         """Score by the configured curve; a resource that scores nothing does not count at all."""
         usage = np.where(used > whole, 100, used * 100 // np.maximum(whole, 1))    # (scores, rows)
         scores = np.where(whole > 0, curve_at(self.curve, usage), 0)
-        total = (state.weights * scores).sum(axis=0)                   # (rows,)
-        weights = np.where(scores > 0, state.weights, 0).sum(axis=0)
+        weight = 1 if state.weights is None else state.weights
+        total = (weight * scores).sum(axis=0)                          # (rows,)
+        weights = np.where(scores > 0, weight, 0).sum(axis=0)
         mean = np.floor(total / np.maximum(weights, 1) + 0.5)          # round half away from zero; never negative
         return np.where(weights > 0, mean, 0).astype(np.int64)
 
@@ -189,19 +192,17 @@ class NodeResourcesFit(Plugin[Requests, State]):
         if self.strategy is not _least_allocated:
             return None
         columns = view.table.columns
-        pods, allowed = columns.pods_of, window(columns.pods_allowed)
         needs = [(window(columns.allocatable[place]), columns.requested_of[place], need)
                  for place, need in zip(self._each(state.needs, columns), state.needed[:, 0].tolist(), strict=True)]
+        weights = [1] * len(state.scored) if state.weights is None else state.weights[:, 0].tolist()
         nonzero = state.nonzero if state.nonzero is not None else range(len(NONZERO))
         scored = [(window(columns.allocatable[place]),
                    columns.requested_of[place] if at < 0 else columns.nonzero_of[at], more, weight)
                   for place, at, more, weight in zip(self._each(state.scores, columns), nonzero,
-                                                     state.scored[:, 0].tolist(), state.weights[:, 0].tolist(),
+                                                     state.scored[:, 0].tolist(), weights,
                                                      strict=True)]
 
         def answer(row: int) -> int:
-            if pods[row] >= allowed[row]:
-                return -1
             for whole, used, need in needs:
                 if need > whole[row] - used[row]:
                     return -1
@@ -228,29 +229,40 @@ def _standing(amounts: Iterable[int]) -> Int64s:
     return np.array(list(amounts), np.int64).reshape(-1, 1)
 
 
-def _least_allocated(state: State, whole: Int64s, used: Int64s) -> Scores:
-    left = whole - used                                                # (scores, rows)
-    return _mean(state, whole, np.maximum(left, 0, out=left))
+def _least_allocated(state: State, whole: Int64s, used: Int64s, has_all: bool) -> Scores:  # noqa: FBT001 ask once
+    left = np.subtract(whole, used, out=used)                          # (scores, rows)
+    return _mean(state, whole, np.maximum(left, 0, out=left), has_all)
 
 
-def _most_allocated(state: State, whole: Int64s, used: Int64s) -> Scores:
-    return _mean(state, whole, np.minimum(used, whole))
+def _most_allocated(state: State, whole: Int64s, used: Int64s, has_all: bool) -> Scores:  # noqa: FBT001 ask once
+    return _mean(state, whole, np.minimum(used, whole, out=used), has_all)
 
 
-def _mean(state: State, whole: Int64s, share: Int64s) -> Scores:
+def _mean(state: State, whole: Int64s, share: Int64s, has_all: bool) -> Scores:  # noqa: FBT001 ask once
     """Average percentages by weight; a resource that the node does not have is left out there."""
     share *= 100                                                       # (scores, rows), fresh
     if not len(share):
         return np.zeros(share.shape[1], np.int64)
-    if whole.all():
+    if has_all:
         share //= whole
-        share *= state.weights
-        mean: Scores = np.add.reduce(share) // int(state.weights.sum())
+        if state.weights is not None:
+            share *= state.weights
+        mean: Scores = np.add.reduce(share)                            # (rows,)
+        mean //= state.weight
         return mean
-    there = whole > 0
-    total = np.where(there, state.weights * (share // np.maximum(whole, 1)), 0).sum(axis=0)
-    of_those: Scores = total // np.maximum(np.where(there, state.weights, 0).sum(axis=0), 1)
+    there, weight = whole > 0, 1 if state.weights is None else state.weights
+    total = np.where(there, weight * (share // np.maximum(whole, 1)), 0).sum(axis=0)
+    of_those: Scores = total // np.maximum(np.where(there, weight, 0).sum(axis=0), 1)
     return of_those
+
+
+def _text(name: str) -> str:
+    return TOO_MANY_PODS if name == PODS else f"Insufficient {name}"
+
+
+def _place_in_text(name: str) -> tuple[int, str]:
+    """Return where in a message a resource comes: pods, the native ones, then the others by name."""
+    return (IN_ORDER.index(name), "") if name in IN_ORDER else (len(IN_ORDER), name)
 
 
 def curve_at(points: Sequence[tuple[int, int]], usage: Column) -> Scores:
