@@ -79,8 +79,10 @@ def remembered_differences(rules: Watched, afresh: Verdict, fresh: Fresh) -> Ite
     theirs = afresh.evaluation
     if not rules.planned:
         return
-    if theirs.error is not None:
-        yield f"a plan answered, afresh there is an error: {theirs.error}"
+    if theirs.error is not None:  # a plan may say "nowhere": the evaluation says why
+        if rules.totals is not None and rules.totals[fresh.live_rows].max(initial=-1) >= 0:
+            yield f"a plan answered, afresh there is an error: {theirs.error}"
+        return
     for name, row, other in zip(fresh.names, fresh.live_rows, fresh.rows, strict=True):
         total = None if rules.totals is None or rules.totals[row] < 0 else int(rules.totals[row])
         expected = int(theirs.totals[other]) if theirs.feasible[other] else None
