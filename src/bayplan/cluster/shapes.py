@@ -77,7 +77,8 @@ class Spread(msgspec.Struct, frozen=True):
     default_counts_itself: bool
     affinity: RequiredAffinity
     tolerations: Tolerations
-    error: str | None = None
+    hard_error: str | None = None                          # why the hard ones cannot be read; then none of them is here
+    soft_error: str | None = None
 
 
 class OfService(msgspec.Struct, frozen=True):
@@ -105,6 +106,7 @@ class Neighbours(msgspec.Struct, frozen=True):
     liked: tuple[Weighted, ...]
     disliked: tuple[Weighted, ...]
     meant_by: tuple[int, ...]                              # numbers of the carried terms that match the pod
+    prefers: bool = False                                  # the pod has preferred terms, be they readable or not
     error: str | None = None
 
 

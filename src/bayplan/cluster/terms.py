@@ -14,7 +14,7 @@ from bayplan.api.selectors import RequiredAffinity, Selector, SelectorError
 from bayplan.cluster.catalogues import Carried, Kind, Term
 from bayplan.cluster.shapes import Constraint, Neighbours, Spread, Tolerations, Weighted
 
-HARD = "DoNotSchedule"
+HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 
 
 def term_of(term: PodAffinityTerm, namespace: str) -> Term:
@@ -27,9 +27,9 @@ def term_of(term: PodAffinityTerm, namespace: str) -> Term:
 
 
 class TermLists:
-    """A pod's four lists of terms, or the text of the first that cannot be read."""
+    """A pod's four lists of terms, and what cannot be read of them."""
 
-    __slots__ = ("disliked", "error", "far", "liked", "near")
+    __slots__ = ("disliked", "error", "far", "liked", "near", "prefers")
 
     def __init__(self, pod: Pod) -> None:
         """Read in upstream's order, so that the first error is upstream's."""
@@ -37,6 +37,7 @@ class TermLists:
         self.far: tuple[Term, ...] = ()
         self.liked: tuple[Weighted, ...] = ()
         self.disliked: tuple[Weighted, ...] = ()
+        self.prefers = False
         self.error: str | None = None
         affinity, namespace = pod.spec.affinity, pod.metadata.namespace
         if affinity is None:
@@ -55,6 +56,8 @@ class TermLists:
         if off is not None:
             self.disliked = _weighed(off.preferred_during_scheduling_ignored_during_execution, namespace,
                                      "preferredAntiAffinityTerms", errors)
+        self.prefers = any(one is not None and one.preferred_during_scheduling_ignored_during_execution
+                           for one in (to, off))
         if errors:
             self.error = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
 
@@ -89,28 +92,34 @@ def neighbours_of(pod: Pod, meant_by: tuple[int, ...]) -> Neighbours:
     return Neighbours(
         namespace=pod.metadata.namespace, near=lists.near,
         near_itself=tuple(term.selector.matches(pod.metadata.labels) for term in lists.near),
-        far=lists.far, liked=lists.liked, disliked=lists.disliked, meant_by=meant_by, error=lists.error)
+        far=lists.far, liked=lists.liked, disliked=lists.disliked, meant_by=meant_by, prefers=lists.prefers,
+        error=lists.error)
 
 
 def spread_of(pod: Pod, default: Selector | None) -> Spread:
     """Read how a pod wants to be spread; `default` is whose pods it would be spread among without constraints."""
     labels = pod.metadata.labels
-    constraints: tuple[Constraint, ...] = ()
-    error = None
-    try:
-        constraints = tuple(_constraint(constraint, labels) for constraint in pod.spec.topology_spread_constraints)
-    except SelectorError as bad:
-        error = str(bad)
+    hard, hard_error = _constraints(pod, HARD)
+    soft, soft_error = _constraints(pod, SOFT)
     own = bool(pod.spec.topology_spread_constraints)
     default = None if own else default
     node_affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
     needs = own or default is not None
     required = RequiredAffinity.of(pod.spec.node_selector, node_affinity) if needs else RequiredAffinity()
     return Spread(
-        namespace=pod.metadata.namespace if needs else "", constraints=constraints, own=own, default=default,
+        namespace=pod.metadata.namespace if needs else "", constraints=hard + soft, own=own, default=default,
         default_counts_itself=default is not None and default.matches(labels),
         affinity=required,
-        tolerations=Tolerations(pod.spec.tolerations if needs else ()), error=error)
+        tolerations=Tolerations(pod.spec.tolerations if needs else ()), hard_error=hard_error, soft_error=soft_error)
+
+
+def _constraints(pod: Pod, action: str) -> tuple[tuple[Constraint, ...], str | None]:
+    """Read the constraints of one kind; one that cannot be read spoils its kind."""
+    listed = (one for one in pod.spec.topology_spread_constraints if one.when_unsatisfiable == action)
+    try:
+        return tuple(_constraint(one, pod.metadata.labels) for one in listed), None
+    except SelectorError as bad:
+        return (), str(bad)
 
 
 def _constraint(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> Constraint:

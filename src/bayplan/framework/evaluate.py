@@ -58,7 +58,7 @@ class Attempt:
                 self._ask()
             except PluginFault as fault:
                 self.result.fault = fault
-                self._fail(fault.plugin, (str(fault),), str(fault))
+                self._fail(fault.plugin, str(fault))
         return self.result
 
     def _ask(self) -> None:
@@ -78,12 +78,12 @@ class Attempt:
         for instance in self.profile.pre_filter:
             found = self._prepared(instance)
             if isinstance(found, Failed):
-                self._fail(instance.name, (found.text,), f'running PreFilter plugin "{instance.name}": {found.text}')
+                self._fail(instance.name, f'running PreFilter plugin "{instance.name}": {found.text}')
                 return
             if isinstance(found, Rejected):
-                rejection = rejection or (instance.name, found)
+                rejection = (instance.name, found)         # the last counts
                 if found.code is Code.UNRESOLVABLE:
-                    rejection = (instance.name, found)
+                    names, narrowed_by = None, []          # and makes what was found before it void
                     break
                 continue
             self._keep(instance, found)
@@ -93,19 +93,23 @@ class Attempt:
                 if not names:
                     rejection = ("", Rejected(Code.UNRESOLVABLE, (_nobody(narrowed_by),)))
                     break
-        for instance in (*self.profile.filter, *self.profile.score):
-            if instance.name not in asked_first and isinstance(found := self._prepared(instance), Prepared):
-                self._keep(instance, found)
+        for instance in dict.fromkeys((*self.profile.filter, *self.profile.pre_score, *self.profile.score)):
+            if instance.name not in asked_first:
+                self._keep(instance, self._prepared(instance))
         code, plugin, texts = Code.SUCCESS, "", tuple[str, ...]()
         if rejection is not None:
-            plugin, (code, texts) = rejection
+            plugin, (code, texts, _) = rejection
         self.result.pre_filter = PreFilter(code, plugin, texts, names, tuple(narrowed_by), frozenset(self.skipped))
 
     def _prepared(self, instance: Instance) -> Prepared[object] | Rejected | Failed:
         part = instance.plugin.reads
         return self.guard.prepare(instance, self.pod if part is None else self.shape.part(part), self.view)
 
-    def _keep(self, instance: Instance, found: Prepared[object]) -> None:
+    def _keep(self, instance: Instance, found: Prepared[object] | Rejected | Failed) -> None:
+        if not isinstance(found, Prepared):
+            if found.state is not None:
+                self.states[instance.name] = found.state
+            return
         self.states[instance.name] = found.state
         if not found.filters and any(instance is other for other in self.profile.pre_filter):
             self.skipped.add(instance.name)
@@ -127,12 +131,23 @@ class Attempt:
                 self._ask_with(row, nominations)
         fits = asked & (result.turned_down_by == FITTING)
         fits[[row for row, answer in result.single.items() if answer.code is not Code.SUCCESS]] = False
-        if own is not None and fits[own]:
-            result.nominated = own
-        if own is not None and fits[own] and not candidates[own]:
-            result.turned_down_by[own] = NOT_TRIED
+        if own is not None:
+            self._note_own(own, fits=bool(fits[own]), is_candidate=bool(candidates[own]))
         result.feasible = fits & candidates
-        self._note_errors(asked)
+        self._note_errors(candidates)
+
+    def _note_own(self, own: Row, *, fits: bool, is_candidate: bool) -> None:
+        """Note what became of the pod's own nominated node, which is tried before any other, and apart from them."""
+        result = self.result
+        answer = result.answer(own)
+        if fits:
+            result.nominated = own
+        elif answer.code is not Code.ERROR:
+            result.turned_down_first = answer
+        if not is_candidate:
+            result.turned_down_by[own] = NOT_TRIED         # as far as the others' round is concerned
+            result.single.pop(own, None)
+            result.own_outside = own
 
     def filters(self) -> Iterable[Instance]:
         """Return the rules to be asked about rows, in order."""
@@ -199,21 +214,19 @@ class Attempt:
                 state = self.guard.with_pods(instance, state, view, row, PodsMoved(added))
             ruling = self.guard.filter(instance, state, view)
             if ruling.codes[0]:
-                outcome = ruling.outcomes[int(ruling.codes[0])]
-                self.result.single[row] = Answer(outcome.code, instance.name, outcome.texts)
+                self.result.single[row] = Answer.of(instance.name, ruling.outcomes[int(ruling.codes[0])])
                 return
 
-    def _note_errors(self, asked: Bools) -> None:
-        """End the attempt if any row's answer is an error."""
+    def _note_errors(self, candidates: Bools) -> None:
+        """End the attempt if any candidate's answer is an error."""
         result = self.result
         failing = {which for which, (_, ruling) in enumerate(result.rulings)
                    if any(outcome.code is Code.ERROR for outcome in ruling.outcomes)}
-        rows = [row for row in np.flatnonzero(asked).tolist()
+        rows = [row for row in np.flatnonzero(candidates).tolist()
                 if row in result.single or int(result.turned_down_by[row]) in failing]
-        texts = sorted(f'running "{answer.plugin}" filter plugin: {", ".join(answer.texts)}'
-                       for answer in map(result.answer, rows) if answer.code is Code.ERROR)
+        texts = [text for answer in map(result.answer, rows) if answer.code is Code.ERROR for text in answer.texts]
         if texts:
-            result.error = texts[0]
+            result.error = min(texts)
 
     # 3 which rows are best
 
@@ -264,12 +277,13 @@ class Attempt:
 
     def _reservations(self, row: Row) -> list[object]:
         view = View(self.table, np.array([row], np.intp))
-        found = (instance.plugin.reservation(self.states[instance.name], view, row) for instance in self.filters()
-                 if instance.plugin.overrides("reservation"))
+        asked = dict.fromkeys((*self.profile.pre_filter, *self.profile.filter))
+        found = (instance.plugin.reservation(self.states[instance.name], view, row) for instance in asked
+                 if instance.name in self.states and instance.plugin.overrides("reservation"))
         return [reservation for reservation in found if reservation is not None]
 
-    def _fail(self, plugin: str, texts: tuple[str, ...], error: str) -> None:
-        self.result.pre_filter = PreFilter(Code.ERROR, plugin, texts, skipped=frozenset(self.skipped))
+    def _fail(self, plugin: str, error: str) -> None:
+        self.result.pre_filter = PreFilter(Code.ERROR, plugin, (error,), skipped=frozenset(self.skipped))
         self.result.error = error
 
 

@@ -86,16 +86,18 @@ class Prepared(NamedTuple, Generic[S]):
 
 
 class Rejected(NamedTuple):
-    """The pod fits nowhere, whatever the rows say."""
+    """The pod fits nowhere, whatever the rows say; a profile without the rule's PreFilter goes on with the state."""
 
     code: Code                                              # UNSCHEDULABLE or UNRESOLVABLE
     texts: tuple[str, ...]
+    state: object = None
 
 
 class Failed(NamedTuple):
-    """The rule could not be asked; the attempt ends with this error text."""
+    """The rule could not be asked; the attempt ends with this error text.  The state is as in Rejected."""
 
     text: str
+    state: object = None
 
 
 class Skip(enum.Enum):

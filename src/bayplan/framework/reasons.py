@@ -312,7 +312,8 @@ def reasons_of(evaluation: Evaluation) -> list[Reason]:
     """Return why nodes were turned down: the commonest first, each with its numbers."""
     counts = evaluation.reasons()
     said_by, shorts = _rulings(evaluation)
-    for answer in (*evaluation.single.values(), evaluation.untried):
+    first = evaluation.turned_down_first
+    for answer in (*evaluation.single.values(), evaluation.untried, *((first,) if first is not None else ())):
         for text in answer.texts:
             said_by.setdefault(text, (answer.plugin, answer.code))
     found = []

@@ -50,6 +50,13 @@ class Answer(NamedTuple):
     plugin: str = ""
     texts: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, plugin: str, outcome: Outcome) -> Answer:
+        """Return a rule's answer about a row; a failure becomes one text that names the rule."""
+        if outcome.code is Code.ERROR:
+            return cls(outcome.code, plugin, (f'running "{plugin}" filter plugin: {", ".join(outcome.texts)}',))
+        return cls(outcome.code, plugin, outcome.texts)
+
 
 def _nothing(_: Row) -> list[object]:
     return []
@@ -69,6 +76,8 @@ class Evaluation:
         self.single: dict[int, Answer] = {}                # rows answered apart: nominated pods were counted there
         self.feasible: Bools = np.zeros(len(live), np.bool_)
         self.nominated: Row | None = None                  # the pod's own nominated node, where it fits
+        self.turned_down_first: Answer | None = None       # what that node was told, where it does not fit
+        self.own_outside: Row | None = None                # that node, where it is not among those to look at
         self.scored: dict[str, Scored] = {}
         self.skipped_score: tuple[str, ...] = ()
         self.totals: Int64s = np.zeros(len(live), np.int64)
@@ -93,8 +102,7 @@ class Evaluation:
         if which == NOT_TRIED:
             return self.untried
         instance, ruling = self.rulings[which]
-        outcome: Outcome = ruling.outcomes[int(ruling.codes[row])]
-        return Answer(outcome.code, instance.name, outcome.texts)
+        return Answer.of(instance.name, ruling.outcomes[int(ruling.codes[row])])
 
     @property
     def untried(self) -> Answer:
@@ -102,7 +110,8 @@ class Evaluation:
         pre = self.pre_filter
         if pre.code is not Code.SUCCESS:
             return Answer(pre.code, pre.plugin, pre.texts)
-        return Answer(Code.UNRESOLVABLE, "", (f"node(s) didn't satisfy plugin(s) [{' '.join(pre.narrowed_by)}]",))
+        names = {*pre.narrowed_by, self.turned_down_first.plugin} if self.turned_down_first else pre.narrowed_by
+        return Answer(Code.UNRESOLVABLE, "", (f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(names))}]",))
 
     @property
     def best(self) -> Int64s:
@@ -119,6 +128,9 @@ class Evaluation:
         apart[list(self.single)] = True
         for row in self.single:
             counts.update(self.answer(row).texts)
+        if self.own_outside is not None and self.turned_down_first is not None:
+            counts.update(self.turned_down_first.texts)
+            apart[self.own_outside] = True
         rest = self.live & ~apart
         for which, (_, ruling) in enumerate(self.rulings):
             codes = ruling.codes[rest & (self.turned_down_by == which)]
@@ -135,6 +147,8 @@ class Evaluation:
         names = set(self.pre_filter.narrowed_by)
         if self.pre_filter.plugin:
             names.add(self.pre_filter.plugin)
+        if self.turned_down_first is not None:
+            names.add(self.turned_down_first.plugin)
         apart = np.zeros(len(self.live), np.bool_)
         apart[list(self.single)] = True
         for which, (instance, _) in enumerate(self.rulings):

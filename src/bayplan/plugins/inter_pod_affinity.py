@@ -27,6 +27,7 @@ from bayplan.framework.plugin import (
     SUCCESS,
     Change,
     Code,
+    Failed,
     Gates,
     Mask,
     Plugin,
@@ -82,6 +83,7 @@ class State(NamedTuple):
     wishes: tuple[Asked, ...]                              # what attracts or repels, weighted into one tally per key
     grounds: tuple[Asked, ...]                             # the tallies that it is made of
     more_near: bool = False                                # an added pod matches, on a row with one of the keys
+    error: str | None = None                               # why the pod's terms cannot be read
 
 
 class InterPodAffinity(Plugin[Neighbours, State]):
@@ -103,7 +105,8 @@ class InterPodAffinity(Plugin[Neighbours, State]):
     def prepare(self, part: Neighbours, view: View) -> Prepared[State] | Rejected:
         """Look up the tallies; nothing to filter by if no required term is near."""
         if part.error is not None:
-            return Rejected(Code.UNRESOLVABLE, (f"parsing pod: {part.error}",))
+            unread = State((), False, (), (), (), (), error=None if self._scores_not(part) else part.error)
+            return Rejected(Code.UNRESOLVABLE, (f"parsing pod: {part.error}",), unread)
         match = Match(tuple(self._pair(term, view) for term in part.near))
         only_local = all(self._is_local(term.key) for term in part.near)
         near = tuple(Asked(term.key, view.tally(match), match, is_local=only_local) for term in part.near)
@@ -192,8 +195,10 @@ class InterPodAffinity(Plugin[Neighbours, State]):
                 number += resident.load.carries.count(asked.carried)
         return number
 
-    def prepare_score(self, state: State, view: View, feasible: Mask) -> State | Skip:
+    def prepare_score(self, state: State, view: View, feasible: Mask) -> State | Skip | Failed:
         """Skip when there is nowhere anything that attracts or repels; a sum of nought does not skip."""
+        if state.error is not None:
+            return Failed(f"failed to parse pod: {state.error}")
         for asked in state.grounds:
             if not view.none(asked.tally, asked.key):
                 return state
@@ -201,12 +206,16 @@ class InterPodAffinity(Plugin[Neighbours, State]):
 
     def _wishes(self, part: Neighbours, view: View) -> tuple[tuple[Asked, ...], tuple[Asked, ...]]:
         """Weigh everything that attracts or repels into one tally per key, and return also what it is made of."""
-        if self.only_own and not part.liked and not part.disliked:
+        if self._scores_not(part):
             return (), ()
         parts = [*self._own(part, view), *self._others(part, view)]
         wishes = tuple(Asked(key, view.sum_of((tally, weight) for at, tally, weight in parts if at == key))
                        for key in sorted({key for key, _, _ in parts}))
         return wishes, tuple(Asked(key, tally) for key, tally in dict.fromkeys((key, tally) for key, tally, _ in parts))
+
+    def _scores_not(self, part: Neighbours) -> bool:
+        """Say whether the arguments keep a pod without preferences from being scored at all."""
+        return self.only_own and not part.prefers
 
     def _own(self, part: Neighbours, view: View) -> Iterable[tuple[str, Tally, int]]:
         """Return what the pod's own preferences count."""

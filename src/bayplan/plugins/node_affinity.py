@@ -81,7 +81,7 @@ class NodeAffinity(Plugin[NodeChoice, State]):
         state = State(part.required, part.preferred)
         names = part.required.names()
         if names is not None and not names:
-            return Rejected(Code.UNRESOLVABLE, ("pod affinity terms conflict",))
+            return Rejected(Code.UNRESOLVABLE, ("pod affinity terms conflict",), state)
         return Prepared(state, names=names, filters=part.required.is_given or self.added is not None)
 
     def filter(self, state: State, view: View) -> Ruling:

@@ -46,6 +46,7 @@ TEXT = "node(s) didn't match pod topology spread constraints"
 OUTCOMES = (SUCCESS, unresolvable(f"{TEXT} (missing required label)"), unschedulable(TEXT))
 NO_LABEL, TOO_SKEWED = 1, 2
 SYSTEM, LIST = "System", "List"
+OBTAINING = "obtaining pod's {} topology spread constraints"
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 
 
@@ -117,6 +118,7 @@ class State(NamedTuple):
     keys: tuple[str, ...] = ()                             # a node must have all of these to be scored
     weights: tuple[float, ...] = ()
     ignored: Mask | None = None
+    error: str | None = None                               # why the soft ones cannot be read
 
 
 class PodTopologySpread(Plugin[Spread, State]):
@@ -136,9 +138,7 @@ class PodTopologySpread(Plugin[Spread, State]):
         self.defaults = SYSTEM_DEFAULTS if self.is_system else arguments.default_constraints
 
     def prepare(self, part: Spread, view: View) -> Prepared[State] | Failed:
-        """Look up the tallies and scopes of the hard constraints."""
-        if part.error is not None:
-            return Failed(part.error)
+        """Look up the tallies and scopes of the constraints."""
         constraints = self._constraints(part)
         hard = [constraint for constraint in constraints if constraint.hard]
         soft = [constraint for constraint in constraints if not constraint.hard]
@@ -146,7 +146,10 @@ class PodTopologySpread(Plugin[Spread, State]):
         needs_all = part.own or not self.is_system
         soft_keys = tuple(sorted({constraint.key for constraint in soft})) if needs_all else ()
         state = State(hard=tuple(self._rule(constraint, part, hard_keys, view) for constraint in hard),
-                      soft=tuple(self._rule(constraint, part, soft_keys, view) for constraint in soft), keys=soft_keys)
+                      soft=tuple(self._rule(constraint, part, soft_keys, view) for constraint in soft), keys=soft_keys,
+                      error=part.soft_error)
+        if part.hard_error is not None:
+            return Failed(f"get constraints from pod: {OBTAINING.format('hard')}: {part.hard_error}", state)
         return Prepared(state, filters=bool(hard))
 
     def _constraints(self, part: Spread) -> tuple[Constraint, ...]:
@@ -205,8 +208,10 @@ class PodTopologySpread(Plugin[Spread, State]):
         hard = tuple(rule._replace(extra=moved(rule, pods.added) - moved(rule, pods.removed)) for rule in state.hard)
         return state._replace(hard=hard)
 
-    def prepare_score(self, state: State, view: View, feasible: Mask) -> State | Skip:
+    def prepare_score(self, state: State, view: View, feasible: Mask) -> State | Skip | Failed:
         """Weigh each soft constraint by how many domains the feasible nodes have."""
+        if state.error is not None:
+            return Failed(f"calculating preScoreState: {OBTAINING.format('soft')}: {state.error}")
         if not state.soft or not view.many(feasible):
             return SKIP
         ignored, counted = None, feasible
