@@ -8,18 +8,19 @@ Not here: claims that have a volume (VolumeBinding looks at those) and writing t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from bayplan.api.claims import StorageClass
-from bayplan.api.objects import LabelSelector, Requirement
+from bayplan.api.objects import LabelSelector, Node, Requirement
 from bayplan.api.quantity import ceil_whole
 from bayplan.api.selectors import Selector, SelectorError
-from bayplan.cluster.books.near import Spot
 from bayplan.cluster.books.stock import Free, Pool, Pools, Stock
 from bayplan.cluster.claims import Claim, Wish
 
-NO_PROVISIONER = "kubernetes.io/no-provisioner"
+NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
+LACKS_VOLUMES: Final = 1
+LACKS_ROOM: Final = 2
 
 
 class Source(NamedTuple):
@@ -28,6 +29,11 @@ class Source(NamedTuple):
     stock: Stock
     kept: tuple[tuple[str, Free], ...]  # volumes that are kept for the one claim
     pools: Pools | None  # None: room is not looked at
+
+    @property
+    def parts(self) -> tuple[Stock] | tuple[Stock, Pools]:
+        """What may change while the source is the same."""
+        return (self.stock,) if self.pools is None else (self.stock, self.pools)
 
 
 class Want(NamedTuple):
@@ -121,16 +127,54 @@ def match(wants: Sequence[Want], node: str, labels: Mapping[str, str]) -> Match:
     return Match(given=tuple(given), made=tuple(made))
 
 
-def reads(wants: Iterable[Want], labels: Mapping[str, str]) -> tuple[tuple[tuple[Spot, int], ...], ...]:
-    """Return what is another whenever `match` may answer differently for the same wants and labels."""
-    return tuple(
-        version
-        for want in wants
-        for version in (
-            want.source.stock.version(labels),
-            want.source.pools.version(labels) if want.source.pools is not None else (),
-        )
-    )
+class Seen:
+    """What one row has for some wants, as long as its node and what was read are the same."""
+
+    __slots__ = ("changes", "lacks", "node", "read", "worth")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.read = -1  # what of the things that the node might reach was read: a number that only rises
+        self.changes = -1  # of everything: while it is the same, nothing needs to be read
+        self.lacks = 0
+        self.worth = 0
+
+
+class Matches:
+    """What rows have for some wants, searched again only where something has changed.
+
+    Invariant: `on(row, node)` says what `match` would, whatever came and went in between.
+    """
+
+    def __init__(self, wants: tuple[Want, ...], worth: Callable[[Match], int]) -> None:
+        self.wants = wants
+        self._worth = worth
+        self._seen: dict[int, Seen] = {}
+
+    def on(self, row: int, node: Node, changes: int) -> Seen:
+        """Return what a row has: what it lacks, and what it is worth where it lacks nothing."""
+        seen = self._seen.get(row)
+        if seen is None or seen.node is not node:
+            seen = self._seen[row] = Seen(node)
+        if seen.changes != changes:
+            seen.changes = changes
+            read = read_by(self.wants, node.metadata.labels)
+            if seen.read != read:
+                seen.read = read
+                found = match(self.wants, node.metadata.name, node.metadata.labels)
+                seen.lacks = LACKS_VOLUMES * (not found.has_volumes) + LACKS_ROOM * (not found.has_room)
+                seen.worth = 0 if seen.lacks else self._worth(found)
+        return seen
+
+
+def changes_of(wants: Iterable[Want]) -> int:
+    """Return a number that rises whenever `match` may answer differently for some labels."""
+    return sum(sum(part.changes for part in want.source.parts) for want in wants)
+
+
+def read_by(wants: Iterable[Want], labels: Mapping[str, str]) -> int:
+    """Return a number that rises whenever `match` may answer differently for the same wants and these labels."""
+    return sum(part.version(labels) for want in wants for part in want.source.parts)
 
 
 def _volume_for(want: Want, labels: Mapping[str, str], chosen: set[str]) -> Given | None:

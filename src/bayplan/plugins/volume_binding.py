@@ -8,14 +8,13 @@ Not here: writing what was chosen to the API server, and waiting for it to happe
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 
 from bayplan.api.names import go_quoted
-from bayplan.api.objects import Node
 from bayplan.api.quantity import ceil_whole
 from bayplan.api.selectors import NodeTerms
 from bayplan.cluster.books.stock import free_of
@@ -23,7 +22,20 @@ from bayplan.cluster.books.volumes import class_of_volume
 from bayplan.cluster.claims import WAIT_FOR_CONSUMER, Claim, Reservation, Volumes
 from bayplan.cluster.columns import Row
 from bayplan.cluster.held import Held, held
-from bayplan.cluster.matching import Match, Source, Want, is_elsewhere, match, reads, want_of, wrong_selector
+from bayplan.cluster.matching import (
+    LACKS_ROOM,
+    LACKS_VOLUMES,
+    Match,
+    Matches,
+    Seen,
+    Source,
+    Want,
+    changes_of,
+    is_elsewhere,
+    match,
+    want_of,
+    wrong_selector,
+)
 from bayplan.cluster.shapes import VOLUMES
 from bayplan.cluster.view import View
 from bayplan.framework.plugin import (
@@ -78,14 +90,6 @@ class State(NamedTuple):
     wants: tuple[Want, ...] = ()
 
 
-class Remembered(NamedTuple):
-    """What a row has for the wants, as long as what was read is the same."""
-
-    node: Node
-    read: object
-    match: Match
-
-
 class VolumeBinding(Plugin[Volumes | None, State]):
     """Ask columns for what is bound and search rows for what is not."""
 
@@ -109,8 +113,7 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         super().__init__(arguments, gates)
         points = (arguments.shape if arguments is not None else ()) or MORE_IS_BETTER
         self.curve = tuple((point.utilization, 10 * point.score) for point in points)
-        self._wants: tuple[Want, ...] = ()  # whose matches are remembered: filter, score, reservation
-        self._matches: dict[int, Remembered] = {}  # by row
+        self._matches: Matches | None = None
 
     # -- before any row
 
@@ -164,17 +167,22 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         """Say of each row what is out of reach, what is not to be had, and what does not exist."""
         outcomes = Outcomes()
         away, gone, codes = self._ask_bound(state.bound, view, outcomes)
+        reasons = [(ELSEWHERE, away), (GONE, gone)]
         if state.wants:
-            self._ask_wants(state.wants, view, outcomes, (away, gone, codes))
-        else:
-            codes[(codes == 0) & away] = outcomes.code(unresolvable(ELSEWHERE))
-            codes[(codes == 0) & gone] = outcomes.code(unresolvable(GONE))
+            no_volumes, no_room = self._ask_wants(state.wants, view, outcomes, codes)
+            reasons[1:1] = [(NOTHING_FREE, no_volumes), (NO_ROOM, no_room)]
+        word = np.zeros(len(view), np.int64)  # (rows,)
+        for bit, (_, mask) in enumerate(reasons):
+            word |= mask.astype(np.int64) << bit
+        for bits in np.unique(word[codes == 0]).tolist():
+            if bits:
+                why = [text for bit, (text, _) in enumerate(reasons) if bits >> bit & 1]
+                codes[(codes == 0) & (word == bits)] = outcomes.code(unresolvable(*why))
         return Ruling(codes, outcomes.all)
 
     def shared(self, state: State, view: View) -> Hashable:
         """Answers read what is free and what room there is, for each claim."""
-        sources = [want.source for want in state.wants]
-        return tuple((source.stock.changes, source.pools.changes if source.pools else 0) for source in sources)
+        return changes_of(state.wants)
 
     def _ask_bound(self, bound: Sequence[Held | None], view: View, outcomes: Outcomes) -> tuple[Mask, Mask, Codes]:
         """Ask bound claims in order; the first that fails on a row decides there."""
@@ -195,42 +203,28 @@ class VolumeBinding(Plugin[Volumes | None, State]):
             away |= left & ~reached
         return away, gone, codes
 
-    def _ask_wants(
-        self, wants: tuple[Want, ...], view: View, outcomes: Outcomes, found: tuple[Mask, Mask, Codes]
-    ) -> None:
-        """Search each row; the reasons of bound and of wanting claims come together."""
-        away, gone, codes = found
+    def _ask_wants(self, wants: tuple[Want, ...], view: View, outcomes: Outcomes, codes: Codes) -> tuple[Mask, Mask]:
+        """Search each row: say where there are no volumes, and where there is no room."""
         wrong = wrong_selector(wants)
-        for place, row in enumerate(view.rows.tolist()):
-            if codes[place]:
-                continue
-            node = view.node(Row(row))
-            if wrong is not None and not is_elsewhere(wants, node.metadata.name):
-                codes[place] = outcomes.code(error(wrong))
-                continue
-            here = self._match(wants, view, row)
-            texts = (
-                (ELSEWHERE, away[place]),
-                (NOTHING_FREE, not here.has_volumes),
-                (NO_ROOM, not here.has_room),
-                (GONE, gone[place]),
-            )
-            why = tuple(text for text, holds in texts if holds)
-            if why:
-                codes[place] = outcomes.code(unresolvable(*why))
+        if wrong is not None:
+            here = [not is_elsewhere(wants, view.node(Row(row)).metadata.name) for row in view.rows.tolist()]
+            codes[np.array(here, np.bool_) & (codes == 0)] = outcomes.code(error(wrong))
+        lacks = self._seen(wants, view, codes == 0, lambda seen: seen.lacks)
+        return lacks == LACKS_VOLUMES, lacks == LACKS_ROOM
 
-    def _match(self, wants: tuple[Want, ...], view: View, row: int) -> Match:
-        """Search a row, or remember; only the last wants are remembered, so that nothing grows."""
-        if wants is not self._wants:
-            self._wants, self._matches = wants, {}
-        node = view.node(Row(row))
-        read = reads(wants, node.metadata.labels)
-        known = self._matches.get(row)
-        if known is not None and known.node is node and known.read == read:
-            return known.match
-        found = match(wants, node.metadata.name, node.metadata.labels)
-        self._matches[row] = Remembered(node, read, found)
-        return found
+    def _seen(self, wants: tuple[Want, ...], view: View, where: Mask, what: Callable[[Seen], int]) -> Scores:
+        """Gather something about the matches of some rows."""
+        matches, changes = self._matches_of(wants), changes_of(wants)
+        numbers = np.zeros(len(view), np.int64)  # (rows,)
+        for place, row in zip(np.flatnonzero(where).tolist(), view.rows[where].tolist(), strict=True):
+            numbers[place] = what(matches.on(row, view.node(Row(row)), changes))
+        return numbers
+
+    def _matches_of(self, wants: tuple[Want, ...]) -> Matches:
+        """Return the matches of some wants; only the last wants' are remembered, so that nothing grows."""
+        if self._matches is None or self._matches.wants is not wants:
+            self._matches = Matches(wants, self._worth)
+        return self._matches
 
     # -- scores
 
@@ -240,11 +234,9 @@ class VolumeBinding(Plugin[Volumes | None, State]):
 
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Score what each row would take."""
-        scores = np.zeros(len(view), np.int64)  # (rows,)
-        if state.wants:
-            for place in np.flatnonzero(feasible).tolist():
-                scores[place] = self._worth(self._match(state.wants, view, int(view.rows[place])))
-        return scores
+        if not state.wants:
+            return np.zeros(len(view), np.int64)  # (rows,)
+        return self._seen(state.wants, view, feasible, lambda seen: seen.worth)
 
     def _worth(self, found: Match) -> int:
         """Average over the classes how much of their volumes, or of their pools, would be used."""
@@ -283,7 +275,8 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         """Say which volumes the claims would take there and which would be made; None when all are bound."""
         if not state.wants:
             return None
-        found = self._match(state.wants, view, row)
+        node = view.node(Row(row)).metadata
+        found = match(state.wants, node.name, node.labels)
         return Reservation(
             tuple((given.want.claim.place, given.volume) for given in found.given),
             tuple(made.want.claim.place for made in found.made),

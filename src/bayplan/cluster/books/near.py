@@ -33,7 +33,7 @@ class Near(Generic[T]):
         self.changes = 0
         self._placed: dict[str, _Placed[T]] = {}
         self._at: dict[Spot, list[tuple[int, str]]] = {}  # (size, name), sorted
-        self._versions: dict[Spot, int] = {}
+        self._versions: dict[str, dict[str, int]] = {}  # label key -> value -> changes there, ever
         self._keys: dict[str, int] = {}  # label key -> spots of that key
 
     def put(self, name: str, size: int, spots: Iterable[Spot], thing: T) -> None:
@@ -65,7 +65,8 @@ class Near(Generic[T]):
 
     def _changed(self, spot: Spot) -> None:
         self.changes += 1
-        self._versions[spot] = self._versions.get(spot, 0) + 1
+        versions = self._versions.setdefault(spot[0], {})
+        versions[spot[1]] = versions.get(spot[1], 0) + 1
 
     def of(self, labels: Mapping[str, str], size: int = 0) -> Iterator[tuple[str, T]]:
         """Give what labels might reach and is at least of a size, the smallest first, with its name."""
@@ -73,9 +74,12 @@ class Near(Generic[T]):
         for _, name in parts[0] if len(parts) == 1 else merge(*parts):
             yield name, self._placed[name].thing
 
-    def version(self, labels: Mapping[str, str]) -> tuple[tuple[Spot, int], ...]:
-        """Return what is another whenever something that labels might reach came or went."""
-        return tuple((spot, self._versions.get(spot, 0)) for spot in self._spots(labels))
+    def version(self, labels: Mapping[str, str]) -> int:
+        """Return a number that rises whenever something that labels might reach comes or goes."""
+        version = 0
+        for key, versions in self._versions.items():
+            version += versions.get(labels.get(key, ""), 0)
+        return version
 
     def _spots(self, labels: Mapping[str, str]) -> list[Spot]:
         return [LOOSE, *((key, labels[key]) for key in self._keys if key in labels)]

@@ -59,8 +59,8 @@ class Stock:
         """Give the volumes that a node might reach and that are large enough, the smallest first."""
         return self._near.of(labels, storage)
 
-    def version(self, labels: Mapping[str, str]) -> tuple[tuple[Spot, int], ...]:
-        """Return what is another whenever `of` may be."""
+    def version(self, labels: Mapping[str, str]) -> int:
+        """Return a number that rises whenever `of` may be another."""
         return self._near.version(labels)
 
     @property
@@ -95,8 +95,8 @@ class Pools:
         """Give the pools that a node might reach."""
         return (pool for _, pool in self._near.of(labels))
 
-    def version(self, labels: Mapping[str, str]) -> tuple[tuple[Spot, int], ...]:
-        """Return what is another whenever `of` may be."""
+    def version(self, labels: Mapping[str, str]) -> int:
+        """Return a number that rises whenever `of` may be another."""
         return self._near.version(labels)
 
     @property
