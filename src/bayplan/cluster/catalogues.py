@@ -16,6 +16,7 @@ import msgspec
 
 from bayplan.api.selectors import Selector
 from bayplan.cluster.tallies import Tally
+from bayplan.cluster.ticks import Ticks
 
 E = TypeVar("E", bound=Hashable)
 
@@ -80,8 +81,9 @@ class Carried(msgspec.Struct, frozen=True):
 class CarriedTerms(Catalogue[Carried]):
     """The terms that pods carry, each with the tally of the pods that carry it."""
 
-    def __init__(self) -> None:
+    def __init__(self, ticks: Ticks) -> None:
         super().__init__()
+        self._ticks = ticks
         self.tallies: list[Tally] = []
 
     def number(self, entry: Carried) -> int:
@@ -89,6 +91,7 @@ class CarriedTerms(Catalogue[Carried]):
         found = super().number(entry)
         if found == len(self.tallies):
             self.tallies.append(Tally())
+            self._ticks.tick()
         return found
 
 

@@ -76,9 +76,7 @@ class Reader:
 
     def _known(self, pod: Pod) -> Known:
         table = self._table
-        return Known(table.carried.version + table.namespaces.version + table.owners.version
-                     + table.device_classes.version + table.avoided.version,
-                     table.volumes.version if pod.spec.volumes else 0)
+        return Known(table.meanings.value + table.avoided.version, table.volumes.version if pod.spec.volumes else 0)
 
     def _taken(self, pod: Pod) -> Taken:
         last = self._last.get(owner_key(pod))

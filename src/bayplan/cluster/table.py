@@ -28,6 +28,7 @@ from bayplan.cluster.residents import Resident, Residents
 from bayplan.cluster.rows import tolerated
 from bayplan.cluster.shapes import Shapes, Tolerations
 from bayplan.cluster.tallies import Scope, Tally
+from bayplan.cluster.ticks import Ticks
 
 FINISHED = frozenset({"Succeeded", "Failed"})
 W = TypeVar("W")
@@ -55,6 +56,8 @@ class Table:
     """A cluster as columns, and what is keyed beside them."""
 
     def __init__(self) -> None:
+        self.ticks = Ticks()                               # anything but who runs where
+        self.meanings = Ticks(self.ticks)                  # what a waiting pod's shape depends on besides the pod
         self.columns = Columns()
         self.row_log = RowLog()                            # rows whose pod-dependent facts (or node) changed
         self.node_log = RowLog()                           # rows whose node changed
@@ -62,18 +65,18 @@ class Table:
         self.taint_sets: Catalogue[tuple[Taint, ...]] = Catalogue(())
         self.feature_sets: Catalogue[frozenset[str]] = Catalogue(frozenset())
         self.images = Images()
-        self.carried = CarriedTerms()
+        self.carried = CarriedTerms(self.meanings)
         self.residents = Residents(self.columns, self.carried)
         self.shapes = Shapes()
         self.every = Tally()                               # one on each row: how many rows a domain has
         self.weighted: dict[tuple[tuple[int, int], ...], Tally] = {}
         self.scopes: dict[tuple[object, ...], Scope] = {}
-        self.namespaces: Book[Namespace] = Book()
-        self.owners = Owners()
+        self.namespaces: Book[Namespace] = Book(self.meanings)
+        self.owners = Owners(self.meanings)
         self.avoided = Avoided()
         self.ports = Ports()
         self.volumes = VolumeBooks()
-        self.device_classes: Book[DeviceClass] = Book()
+        self.device_classes: Book[DeviceClass] = Book(self.meanings)
         self.nodes: list[Node | None] = []                 # by row
         self.row_of: dict[str, Row] = {}
         self.count = 0                                     # nodes now
@@ -193,6 +196,7 @@ class Table:
     def _log_node(self, row: Row) -> None:
         self.node_log.append(row)
         self.row_log.append(row)
+        self.ticks.tick()
 
     # -- pods
 
@@ -309,12 +313,6 @@ class Table:
         return nomination
 
     # -- what rules ask for the first time
-
-    @property
-    def facts(self) -> int:
-        """Rises whenever anything changes but which pods are on which row."""
-        return (self.node_log.position + self.carried.version + self.namespaces.version + self.owners.version
-                + self.device_classes.version + self.volumes.changes)
 
     def key(self, name: str) -> Key:
         """Return a label key's column."""

@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
+from bayplan.cluster.ticks import Ticks
+
 V = TypeVar("V")
 
 
 class Book(Generic[V]):
     """Entries by key."""
 
-    def __init__(self) -> None:
+    def __init__(self, ticks: Ticks | None = None) -> None:
         self.version = 0
+        self._ticks = ticks if ticks is not None else Ticks()
         self.entries: dict[str, V] = {}
         self._versions: dict[str, int] = {}
 
@@ -47,6 +50,7 @@ class Book(Generic[V]):
     def _changed(self, key: str) -> None:
         self.version += 1
         self._versions[key] = self.version
+        self._ticks.tick()
 
     def __iter__(self) -> Iterator[V]:
         return iter(self.entries.values())

@@ -11,6 +11,7 @@ from bayplan.api.objects import OwnerReference, Pod
 from bayplan.api.selectors import Selector, SelectorError
 from bayplan.api.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
 from bayplan.cluster.books import Book
+from bayplan.cluster.ticks import Ticks
 
 Owner = ReplicaSet | ReplicationController | StatefulSet
 API_VERSIONS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
@@ -19,14 +20,9 @@ API_VERSIONS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "Statefu
 class Owners:
     """Services by namespace, and controllers by kind and name."""
 
-    def __init__(self) -> None:
-        self.services: Book[dict[str, Service]] = Book()           # by namespace: name -> service
-        self.controllers: Book[Owner] = Book()                     # "Kind namespace/name"
-
-    @property
-    def version(self) -> int:
-        """Rises whenever a pod's default selector may be another."""
-        return self.services.version + self.controllers.version
+    def __init__(self, ticks: Ticks) -> None:
+        self.services: Book[dict[str, Service]] = Book(ticks)           # by namespace: name -> service
+        self.controllers: Book[Owner] = Book(ticks)                     # "Kind namespace/name"
 
     def put_service(self, service: Service) -> None:
         """Take over a service."""
