@@ -65,6 +65,7 @@ def dump(table: Table) -> Dump:
         "nominated to absent nodes": {name: dict(pods) for name, pods in table.nominated_away.items()},
         "images": {name: _image(table, name) for name in table.images._rows},
         "ports": _ports(table),
+        "avoided": {name: frozenset(_name(table, row) for row in rows) for name, rows in table.avoided._rows.items()},
         "books": _books(table),
         "volumes": _volumes(table),
     }

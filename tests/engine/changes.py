@@ -37,18 +37,25 @@ class World(Twin):
         self.size = draw.choice([3, 8, 8, 16, 16, 24, 40, NODES_MOST])  # about so many nodes
         self.names = 0  # pods ever named
         self.templates = draw.some(pool.pods, draw.randint(3, 14), least=3)
+        self.waiting: list[Pod] = []  # asked about again and again
         for _ in range(self.size):
             add_node(self, draw)
         for thing in draw.some(pool.others, len(pool.others), least=len(pool.others) // 2):
             self.put(thing)
         for _ in range(draw.randint(0, 2 * self.size)):
             bind_pod(self, draw)
+        self.waiting += [self.new_pod(self.template(draw)) for _ in range(draw.randint(0, 5))]
 
     def template(self, draw: Draw) -> Pod:
         """Return a pod to make others from: mostly one in use."""
         if draw.chance(0.03):
             self.templates[draw.randrange(len(self.templates))] = draw.choice(self.pool.pods)
-        return draw.choice(self.templates)
+        found = draw.choice(self.templates)
+        if draw.chance(0.1):
+            found = replace(found, metadata=_meta(found, labels=pod_labels(draw)))
+        if draw.chance(0.05):
+            found = replace(found, spec=replace(found.spec, volumes=draw.choice(self.pool.pods).spec.volumes))
+        return found
 
     def new_pod(self, template: Pod, *, node: str = "", nominated: str = "") -> Pod:
         """Return a pod like another, with a name of its own."""

@@ -117,10 +117,14 @@ class History:
             pod = world.new_pod(pod)
 
     def _question(self, draw: Draw) -> tuple[Pod, Setting]:
-        world = self.world
-        waiting = [one.pod for one in world.table.nominations.values() if one.uid not in world.table.pods]
-        pod = draw.choice(waiting) if waiting and draw.chance(0.1) else world.new_pod(world.template(draw))
-        return pod, draw.choice(world.pool.settings)
+        world, setting = self.world, draw.choice(self.world.pool.settings)
+        nominated = [one.pod for one in world.table.nominations.values() if one.uid not in world.table.pods]
+        waiting = [pod for pod in world.waiting if uid_of(pod) not in world.table.pods]
+        if nominated and draw.chance(0.1):
+            return draw.choice(nominated), setting
+        if waiting and draw.chance(0.25):
+            return draw.choice(waiting), setting
+        return world.new_pod(world.template(draw)), setting
 
     def _ask(self, pod: Pod, setting: Setting, fresh: Fresh) -> tuple[Verdict, tuple[str, ...]]:
         """Ask, count and compare."""
