@@ -225,7 +225,7 @@ def try_something(world: World, trial: Trial, draw: Draw) -> None:
     if what == "evict" and table.pods:
         trial.evict(draw.choice(list(table.pods)))
     elif what == "place" and rows:
-        waiting = [one.pod for one in table.nominations.values() if one.uid not in table.pods]
+        waiting = [one.pod for one in table.nominations.values() if world.waits(one.pod)]
         new = world.new_pod(draw.choice(world.pool.pods))
         trial.place(draw.choice(waiting) if waiting and draw.chance(0.3) else new, Row(draw.choice(rows)))
     elif what == "nominate" and rows:

@@ -118,8 +118,8 @@ class History:
 
     def _question(self, draw: Draw) -> tuple[Pod, Setting]:
         world, setting = self.world, draw.choice(self.world.pool.settings)
-        nominated = [one.pod for one in world.table.nominations.values() if one.uid not in world.table.pods]
-        waiting = [pod for pod in world.waiting if uid_of(pod) not in world.table.pods]
+        nominated = [one.pod for one in world.table.nominations.values() if world.waits(one.pod)]
+        waiting = [pod for pod in world.waiting if world.waits(pod)]
         if nominated and draw.chance(0.1):
             return draw.choice(nominated), setting
         if waiting and draw.chance(0.25):

@@ -97,6 +97,11 @@ class Twin:
         """Yield the pods, the first to arrive first."""
         return (thing for thing in self.objects.values() if isinstance(thing, Pod))
 
+    def waits(self, pod: Pod) -> bool:
+        """Say whether a pod is on no node, not even on one that is gone."""
+        uid = uid_of(pod)
+        return uid not in self.table.pods and not any(uid in strays for strays in self.table.strays.values())
+
     def on_nodes(self) -> list[Pod]:
         """Return the pods that are bound or assumed."""
         return [pod for pod in self.pods() if pod.spec.node_name or uid_of(pod) in self.assumed]

@@ -63,8 +63,8 @@ class Trial:
     def place(self, pod: Pod, row: Row) -> Resident:
         """Lay a waiting pod on a row, as assumed; it is nominated nowhere any more."""
         uid, node = uid_of(pod), self._node(row)
-        if uid in self._table.pods:
-            raise TrialMisused(f"{pod.key} is on a row already; evict it before it is placed for {self._cause}")
+        if uid in self._table.pods or any(uid in strays for strays in self._table.strays.values()):
+            raise TrialMisused(f"{pod.key} is on a node already; evict it before it is placed for {self._cause}")
         self._unnominate(uid)
         resident = self._table.place(pod, row, is_assumed=True)
         self._note(lambda: self._table.remove(uid),
