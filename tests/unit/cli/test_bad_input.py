@@ -1,5 +1,6 @@
 """Bad input is named with its place and what was expected; the rest is used, and the exit status says so."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,7 @@ from tests.unit.cli.run import NODE, POD, manifests, place, placed
 
 BAD_POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: bad, namespace: shop}\n"
 CONTAINERS = "spec: {containers: [{name: a}]}"
-LEVELS = ("ab", "bc", "cd", "de", "ef", "fg", "gh", "hi")
-STEPS = "".join(f"{name}: &{name} [{', '.join(['*' + below] * 10)}]\n" for below, name in LEVELS)
+STEPS = "".join(f"{name}: &{name} [{', '.join(['*' + below] * 10)}]\n" for below, name in pairwise("abcdefgh"))
 BOMB = f"a: &a [x, x, x, x, x, x, x, x, x, x]\n{STEPS}kind: Pod\napiVersion: v1\n"
 
 
@@ -21,7 +21,7 @@ BOMB = f"a: &a [x, x, x, x, x, x, x, x, x, x]\n{STEPS}kind: Pod\napiVersion: v1\
          "document 3, line 14: kind: expected the kind of an object, got nothing"),
     case("no object", "- just\n- a list",
          "document 3, line 14: expected an object with apiVersion and kind, got a list"),
-    case("a quantity that is none", BAD_POD + "spec: {containers: [{name: a, resources: {requests: {memory: 1..5Gi}}}]}",
+    case("no quantity", BAD_POD + "spec: {containers: [{name: a, resources: {requests: {memory: 1..5Gi}}}]}",
          'document 3, line 17: spec.containers[0].resources.requests.memory: expected a quantity, got "1..5Gi"'),
     case("a negative quantity", BAD_POD + 'spec: {containers: [{name: a, resources: {requests: {cpu: "-1"}}}]}',
          "document 3, line 17: spec.containers[0].resources.requests.cpu: expected a quantity of nought or more, "
