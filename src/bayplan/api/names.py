@@ -87,9 +87,9 @@ def go_quoted(text: str) -> str:
     return '"' + "".join(_escaped(character) for character in text) + '"'
 
 
-def go_json(values: Sequence[str]) -> str:
-    """Write a list of texts as Go's JSON does; an empty one is null, as Go's nil slice is."""
-    if not values:
+def go_json(values: Sequence[str] | None) -> str:
+    """Write a list of texts as Go's JSON does; None is Go's nil slice."""
+    if values is None:
         return "null"
     written = json.dumps(list(values), ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":

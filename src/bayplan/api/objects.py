@@ -58,11 +58,11 @@ class ObjectMeta(PodMeta, frozen=True, kw_only=True):
 
 
 class Requirement(Object, frozen=True, kw_only=True):
-    """One line of a label selector or a node selector term."""
+    """One line of a label selector or a node selector term; absent and empty values differ in refusals only."""
 
     key: str = ""
     operator: str = ""
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...] | None = None
 
 
 class LabelSelector(Object, frozen=True, kw_only=True):

@@ -86,7 +86,7 @@ class Selector(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
         for line in selector.match_expressions:
             if line.operator not in _LABEL_OPERATORS:
                 raise SelectorError(f"{go_quoted(line.operator)} is not a valid label selector operator")
-            _refuse(_faults(line, ""))
+            _refuse(_faults(line, "", shows_empty=False))
             clauses.append(_clause(line))
         return cls(_canonical(clauses))
 
@@ -244,7 +244,7 @@ def tolerates(toleration: Toleration, taint: Taint, *, compares: bool) -> bool:
 
 
 def _clause(line: Requirement) -> Clause:
-    return Clause(line.key, line.operator, tuple(sorted(set(line.values))))
+    return Clause(line.key, line.operator, tuple(sorted(set(line.values or ()))))
 
 
 def _canonical(clauses: Iterable[Clause]) -> tuple[Clause, ...]:
@@ -268,7 +268,7 @@ def _term(term: NodeSelectorTerm, path: str) -> NodeTerm:
         where = f"{path}.matchFields[{place}]"
         if line.operator not in _FIELD_OPERATORS:
             faults.append(_unsupported(f"{where}.operator", line.operator, _FIELD_OPERATORS))
-        elif len(line.values) != 1:
+        elif len(line.values or ()) != 1:
             faults.append(f"{where}.values: Invalid value: {go_json(line.values)}: must have one element")
         else:
             fields.append(_clause(line))
@@ -280,7 +280,8 @@ def _names(term: NodeSelectorTerm) -> tuple[str, ...] | None:
     named: set[str] | None = None
     for line in term.match_fields:
         if line.key == NODE_NAME_FIELD and line.operator == "In":
-            named = set(line.values) if named is None else named & set(line.values)
+            values = set(line.values or ())
+            named = values if named is None else named & values
     return None if named is None else tuple(sorted(named))
 
 
@@ -290,29 +291,33 @@ def _field_matches(clause: Clause, name: str) -> bool:
     return (value == clause.values[0]) == (clause.operator == "In")
 
 
-def _faults(line: Requirement, path: str) -> list[str]:
-    """List what is wrong with a requirement, each with kube-scheduler's text, duplicates once."""
+def _faults(line: Requirement, path: str, *, shows_empty: bool = True) -> list[str]:
+    """List what is wrong with a requirement, each with kube-scheduler's text, duplicates once.
+
+    Label selectors do not show an empty list (`[]`) as other than an absent one (`null`); node selector terms do.
+    """
     faults = []
+    given = line.values or ()
     if wrong := key_faults(line.key):
         faults.append(f"{path}key: Invalid value: {go_quoted(line.key)}: {'; '.join(wrong)}")
-    values = f"{path}values: Invalid value: {go_json(line.values)}: "
+    values = f"{path}values: Invalid value: {go_json(line.values if shows_empty else given or None)}: "
     match line.operator:
-        case "In" | "NotIn" if not line.values:
+        case "In" | "NotIn" if not given:
             faults.append(f"{values}for 'in', 'notin' operators, values set can't be empty")
-        case "Exists" | "DoesNotExist" if line.values:
+        case "Exists" | "DoesNotExist" if given:
             faults.append(f"{values}values set must be empty for exists and does not exist")
         case "Gt" | "Lt":
-            if len(line.values) != 1:
+            if len(given) != 1:
                 faults.append(f"{values}for 'Gt', 'Lt' operators, exactly one value is required")
             faults.extend(
                 f"{path}values[{place}]: Invalid value: {go_quoted(value)}: "
                 "for 'Gt', 'Lt' operators, the value must be an integer"
-                for place, value in enumerate(line.values)
+                for place, value in enumerate(given)
                 if _int64(value) is None
             )
         case _:
             pass
-    for place, value in enumerate(line.values):
+    for place, value in enumerate(given):
         if wrong := value_faults(value):
             where = f"{path}values[{place}][{line.key}]"
             faults.append(f"{where}: Invalid value: {go_quoted(value)}: {'; '.join(wrong)}")

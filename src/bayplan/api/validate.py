@@ -139,14 +139,15 @@ def _requirements(lines: tuple[Requirement, ...], operators: tuple[str, ...], pa
         yield from _given(line.key, "a key", (*at, "key"))
         if line.operator not in operators:
             yield Fault((*at, "operator"), f"expected {' or '.join(operators)}, got {_shown(line.operator)}")
-        count = len(line.values)
+        values = line.values or ()
+        count = len(values)
         if line.operator in {"In", "NotIn"} and not count:
             yield Fault((*at, "values"), f"expected values for {line.operator}, got none")
         if line.operator in {"Exists", "DoesNotExist"} and count:
             yield Fault((*at, "values"), f"expected no values for {line.operator}, got {count}")
         if line.operator in {"Gt", "Lt"} and count != 1:
             yield Fault((*at, "values"), f"expected one value for {line.operator}, got {count}")
-        for number, value in enumerate(line.values):
+        for number, value in enumerate(values):
             if len(value) > TEXT_MAX:
                 problem = f"expected at most {TEXT_MAX} characters, got {len(value):,}"
                 yield Fault((*at, "values", number), problem)

@@ -56,6 +56,7 @@ def test_texts_are_quoted_as_go_does(text: str, quoted: str) -> None:
 
 
 def test_lists_are_written_as_go_does() -> None:
-    """No values is nil, which is null."""
-    assert go_json(()) == "null"
+    """No list is nil, which is null; an empty one is not."""
+    assert go_json(None) == "null"
+    assert go_json(()) == "[]"
     assert go_json(("a", "<b>")) == '["a","\\u003cb\\u003e"]'
