@@ -14,6 +14,8 @@ from typing import Any, Final, NewType
 import numpy as np
 import numpy.typing as npt
 
+from bayplan.cluster.schema import COLUMNS
+
 Row = NewType("Row", int)
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
@@ -25,6 +27,7 @@ MEMORY: Final = 1
 PODS: Final = 2                                            # how many there are, and may be: a resource like any other
 FIRST_RESOURCES: Final = ("cpu", "memory", "pods", "ephemeral-storage")
 ROWS_AT_FIRST: Final = 64
+SMALL: Final = 1 << 46                                     # a hundred times less is exact in float64
 
 
 def window(column: npt.NDArray[np.signedinteger[Any]]) -> memoryview[int]:
@@ -35,22 +38,28 @@ def window(column: npt.NDArray[np.signedinteger[Any]]) -> memoryview[int]:
 class Columns:
     """The numbers of all rows, with room to grow in both directions: more rows, more named resources."""
 
+    allocatable: Int64s                                    # (resources, rows)
+    requested: Int64s                                      # (resources, rows)
+    nonzero: Int64s                                        # (cpu and memory, rows)
+    live: Bools                                            # (rows,)
+    unschedulable: Bools                                   # (rows,)
+    taint_set: Int32s                                      # (rows,)
+    feature_set: Int32s                                    # (rows,)
+    arrival: Int64s                                        # (rows,)
+
     def __init__(self) -> None:
         self.rows = 0
         self.epoch = 0                                     # raised whenever memory moves
+        self.is_small = True                               # no node ever had SMALL or more of anything
         self.resources: dict[str, int] = {name: place for place, name in enumerate(FIRST_RESOURCES)}
         self._allocate(ROWS_AT_FIRST, len(FIRST_RESOURCES))
 
     def _allocate(self, capacity: int, resources: int) -> None:
+        """Make every column that the schema declares."""
         self.capacity = capacity
-        self.allocatable = np.zeros((resources, capacity), np.int64)      # (resources, rows)
-        self.requested = np.zeros((resources, capacity), np.int64)        # (resources, rows)
-        self.nonzero = np.zeros((2, capacity), np.int64)                  # (cpu and memory, rows)
-        self.live = np.zeros(capacity, np.bool_)                          # (rows,)
-        self.unschedulable = np.zeros(capacity, np.bool_)                 # (rows,)
-        self.taint_set = np.zeros(capacity, np.int32)                     # (rows,)
-        self.feature_set = np.zeros(capacity, np.int32)                   # (rows,)
-        self.arrival = np.zeros(capacity, np.int64)                       # (rows,)
+        length = {"rows": capacity, "resources": resources, "cpu and memory": 2}
+        for column in COLUMNS:
+            setattr(self, column.name, np.zeros(tuple(length[axis] for axis in column.axes), column.dtype))
         self._map()
 
     def _map(self) -> None:
@@ -89,11 +98,8 @@ class Columns:
 
     def clear(self, row: Row) -> None:
         """Forget everything about a row."""
-        for block in (self.allocatable, self.requested, self.nonzero):
-            block[:, row] = 0
-        for column in (self.live, self.unschedulable, self.taint_set,
-                       self.feature_set, self.arrival):
-            column[row] = 0
+        for column in COLUMNS:
+            getattr(self, column.name)[..., row] = 0
 
 
 class RowLog:
