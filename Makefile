@@ -82,7 +82,7 @@ parity-fuzz: $(READY)  ## compare with kube-scheduler's own code on random clust
 
 .PHONY: engine-check
 engine-check: $(READY)  ## compare what is remembered with what is recomputed, over random histories (N=, SEED=)
-	@$(BIN)/python -m tests.engine.check --n $(N) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.engine.check --oracle --n $(N) $(if $(SEED),--seed $(SEED))
 
 .PHONY: bench-engine
 bench-engine: $(READY)  ## measure decisions against their floors (WORKLOADS="a b", FLOOR_SHARE=0.5)
