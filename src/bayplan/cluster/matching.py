@@ -8,19 +8,17 @@ Not here: claims that have a volume (VolumeBinding looks at those) and writing t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from bayplan.api.claims import StorageClass
-from bayplan.api.objects import LabelSelector, Node, Requirement
+from bayplan.api.objects import LabelSelector, Requirement
 from bayplan.api.quantity import ceil_whole
 from bayplan.api.selectors import Selector, SelectorError
 from bayplan.cluster.books.stock import Free, Pool, Pools, Stock
 from bayplan.cluster.claims import Claim, Wish
 
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
-LACKS_VOLUMES: Final = 1
-LACKS_ROOM: Final = 2
 
 
 class Source(NamedTuple):
@@ -104,8 +102,11 @@ def is_elsewhere(wants: Iterable[Want], node: str) -> bool:
 
 def match(wants: Sequence[Want], node: str, labels: Mapping[str, str]) -> Match:
     """Find volumes for claims on a node."""
-    if is_elsewhere(wants, node):
-        return NO_VOLUMES
+    return NO_VOLUMES if is_elsewhere(wants, node) else match_here(wants, labels)
+
+
+def match_here(wants: Sequence[Want], labels: Mapping[str, str]) -> Match:
+    """Find volumes for claims on a node with these labels, none being made elsewhere."""
     to_make = [want for want in wants if want.wish.selected_node is not None]
     given: list[Given] = []
     chosen: set[str] = set()
@@ -127,54 +128,23 @@ def match(wants: Sequence[Want], node: str, labels: Mapping[str, str]) -> Match:
     return Match(given=tuple(given), made=tuple(made))
 
 
-class Seen:
-    """What one row has for some wants, as long as its node and what was read are the same."""
-
-    __slots__ = ("changes", "lacks", "node", "read", "worth")
-
-    def __init__(self, node: Node) -> None:
-        self.node = node
-        self.read = -1  # what of the things that the node might reach was read: a number that only rises
-        self.changes = -1  # of everything: while it is the same, nothing needs to be read
-        self.lacks = 0
-        self.worth = 0
-
-
-class Matches:
-    """What rows have for some wants, searched again only where something has changed.
-
-    Invariant: `on(row, node)` says what `match` would, whatever came and went in between.
-    """
-
-    def __init__(self, wants: tuple[Want, ...], worth: Callable[[Match], int]) -> None:
-        self.wants = wants
-        self._worth = worth
-        self._seen: dict[int, Seen] = {}
-
-    def on(self, row: int, node: Node, changes: int) -> Seen:
-        """Return what a row has: what it lacks, and what it is worth where it lacks nothing."""
-        seen = self._seen.get(row)
-        if seen is None or seen.node is not node:
-            seen = self._seen[row] = Seen(node)
-        if seen.changes != changes:
-            seen.changes = changes
-            read = read_by(self.wants, node.metadata.labels)
-            if seen.read != read:
-                seen.read = read
-                found = match(self.wants, node.metadata.name, node.metadata.labels)
-                seen.lacks = LACKS_VOLUMES * (not found.has_volumes) + LACKS_ROOM * (not found.has_room)
-                seen.worth = 0 if seen.lacks else self._worth(found)
-        return seen
+def parts_of(wants: Iterable[Want]) -> list[Stock | Pools]:
+    """Return all from which something may be taken, each once."""
+    return list(dict.fromkeys(part for want in wants for part in want.source.parts))
 
 
 def changes_of(wants: Iterable[Want]) -> int:
     """Return a number that rises whenever `match` may answer differently for some labels."""
-    return sum(sum(part.changes for part in want.source.parts) for want in wants)
+    return sum(part.near.changes for part in parts_of(wants))
 
 
-def read_by(wants: Iterable[Want], labels: Mapping[str, str]) -> int:
-    """Return a number that rises whenever `match` may answer differently for the same wants and these labels."""
-    return sum(part.version(labels) for want in wants for part in want.source.parts)
+def keys_of(wants: Iterable[Want]) -> set[str]:
+    """Return the label keys that `match` looks at."""
+    keys = {key for part in parts_of(wants) for key in part.near.keys}
+    for want in wants:
+        keys.update(key for _, free in want.source.kept for key in free.keys)
+        keys.update(clause.key for where in want.made_where or () for clause in where.clauses)
+    return keys
 
 
 def _volume_for(want: Want, labels: Mapping[str, str], chosen: set[str]) -> Given | None:

@@ -8,7 +8,7 @@ Not here: writing what was chosen to the API server, and waiting for it to happe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -22,12 +22,9 @@ from bayplan.cluster.books.volumes import class_of_volume
 from bayplan.cluster.claims import WAIT_FOR_CONSUMER, Claim, Reservation, Volumes
 from bayplan.cluster.columns import Row
 from bayplan.cluster.held import Held, held
+from bayplan.cluster.matches import Found, Matches
 from bayplan.cluster.matching import (
-    LACKS_ROOM,
-    LACKS_VOLUMES,
     Match,
-    Matches,
-    Seen,
     Source,
     Want,
     changes_of,
@@ -67,6 +64,7 @@ UNBOUND: Final = "pod has unbound immediate PersistentVolumeClaims"
 MIGRATED: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 MORE_IS_BETTER: Final = (ShapePoint(0, 10), ShapePoint(100, 0))
 FULL: Final = 100
+MATCHES_KEPT: Final = 8
 
 
 class VolumeBindingArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -113,7 +111,7 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         super().__init__(arguments, gates)
         points = (arguments.shape if arguments is not None else ()) or MORE_IS_BETTER
         self.curve = tuple((point.utilization, 10 * point.score) for point in points)
-        self._matches: Matches | None = None
+        self._matches: dict[int, Matches] = {}  # by the id of the wants, which they hold
 
     # -- before any row
 
@@ -209,22 +207,18 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         if wrong is not None:
             here = [not is_elsewhere(wants, view.node(Row(row)).metadata.name) for row in view.rows.tolist()]
             codes[np.array(here, np.bool_) & (codes == 0)] = outcomes.code(error(wrong))
-        lacks = self._seen(wants, view, codes == 0, lambda seen: seen.lacks)
-        return lacks == LACKS_VOLUMES, lacks == LACKS_ROOM
+        found = self._found(wants, view)
+        return found.no_volumes, found.no_room
 
-    def _seen(self, wants: tuple[Want, ...], view: View, where: Mask, what: Callable[[Seen], int]) -> Scores:
-        """Gather something about the matches of some rows."""
-        matches, changes = self._matches_of(wants), changes_of(wants)
-        numbers = np.zeros(len(view), np.int64)  # (rows,)
-        for place, row in zip(np.flatnonzero(where).tolist(), view.rows[where].tolist(), strict=True):
-            numbers[place] = what(matches.on(row, view.node(Row(row)), changes))
-        return numbers
-
-    def _matches_of(self, wants: tuple[Want, ...]) -> Matches:
-        """Return the matches of some wants; only the last wants' are remembered, so that nothing grows."""
-        if self._matches is None or self._matches.wants is not wants:
-            self._matches = Matches(wants, self._worth)
-        return self._matches
+    def _found(self, wants: tuple[Want, ...], view: View) -> Found:
+        """Ask about all rows of a view; what the last wants found is remembered."""
+        matches = self._matches.pop(id(wants), None)
+        if matches is None:
+            matches = Matches(wants, self._worth)
+        self._matches[id(wants)] = matches
+        if len(self._matches) > MATCHES_KEPT:
+            del self._matches[next(iter(self._matches))]
+        return matches.ask(view.rows, [view.node(Row(row)) for row in view.rows.tolist()])
 
     # -- scores
 
@@ -236,7 +230,7 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         """Score what each row would take."""
         if not state.wants:
             return np.zeros(len(view), np.int64)  # (rows,)
-        return self._seen(state.wants, view, feasible, lambda seen: seen.worth)
+        return self._found(state.wants, view).worth
 
     def _worth(self, found: Match) -> int:
         """Average over the classes how much of their volumes, or of their pools, would be used."""

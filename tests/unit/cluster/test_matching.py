@@ -5,7 +5,7 @@ import pytest
 from bayplan.api.claims import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
 from bayplan.cluster.books.stock import Pools, Stock, free_of
 from bayplan.cluster.claims import volumes_of
-from bayplan.cluster.matching import Match, Source, Want, match, read_by, want_of, wrong_selector
+from bayplan.cluster.matching import Match, Source, Want, match, want_of, wrong_selector
 from tests.kit import a_cluster, a_pod, case
 from tests.storage import claim, mounting, pool, storage_class, volume
 
@@ -149,15 +149,3 @@ def test_a_volume_is_made_where_there_is_room(pools: list[CSIStorageCapacity], *
     found = match(wants(claim("data"), claim("more"), pools=pools), "n", HERE)
 
     assert found.has_room is fits
-
-
-def test_what_a_search_read_changes_only_with_what_the_node_might_reach() -> None:
-    """A local volume of another host is nothing to this one."""
-    found = wants(claim("data"), volumes=[volume("a", reach="host=n"), volume("b", reach="host=m")])
-    stock = found[0].source.stock
-    before = read_by(found, HERE)
-
-    stock.drop("b")
-    assert read_by(found, HERE) == before
-    stock.drop("a")
-    assert read_by(found, HERE) != before

@@ -13,15 +13,23 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
 from heapq import merge
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 Spot = tuple[str, str]  # a label key and a value that it must have
 LOOSE: Spot = ("", "")
+CHANGES_KEPT: Final = 4096
+
+
+class Where(NamedTuple):
+    """The places one of which reaches a thing (none: it cannot be said so simply), and all label keys it speaks of."""
+
+    spots: tuple[Spot, ...] = ()
+    keys: frozenset[str] = frozenset()
 
 
 class _Placed(NamedTuple, Generic[T]):
-    spots: tuple[Spot, ...]
+    where: Where
     size: int
     thing: T
 
@@ -30,17 +38,23 @@ class Near(Generic[T]):
     """Things by name, and by the label values that reach them."""
 
     def __init__(self) -> None:
-        self.changes = 0
+        self.changes = 0  # rises with every change
+        self.keys_version = 0  # rises when `keys` is another set
+        self.keys: dict[str, int] = {}  # label keys that things speak of, and how many do
         self._placed: dict[str, _Placed[T]] = {}
         self._at: dict[Spot, list[tuple[int, str]]] = {}  # (size, name), sorted
-        self._versions: dict[str, dict[str, int]] = {}  # label key -> value -> changes there, ever
+        self._log: list[Spot] = []  # where the last changes were
+        self._log_before = 0
         self._keys: dict[str, int] = {}  # label key -> spots of that key
 
-    def put(self, name: str, size: int, spots: Iterable[Spot], thing: T) -> None:
+    def put(self, name: str, size: int, where: Where, thing: T) -> None:
         """Put a thing where it can be found, instead of what had its name."""
         self.drop(name)
-        placed = self._placed[name] = _Placed(tuple(dict.fromkeys(spots)) or (LOOSE,), size, thing)
-        for spot in placed.spots:
+        placed = self._placed[name] = _Placed(
+            Where(tuple(dict.fromkeys(where.spots)) or (LOOSE,), where.keys), size, thing
+        )
+        self._speak(where.keys, 1)
+        for spot in placed.where.spots:
             there = self._at.get(spot)
             if there is None:
                 there = self._at[spot] = []
@@ -53,7 +67,8 @@ class Near(Generic[T]):
         placed = self._placed.pop(name, None)
         if placed is None:
             return
-        for spot in placed.spots:
+        self._speak(placed.where.keys, -1)
+        for spot in placed.where.spots:
             there = self._at[spot]
             del there[bisect_left(there, (placed.size, name))]
             if not there:
@@ -65,8 +80,22 @@ class Near(Generic[T]):
 
     def _changed(self, spot: Spot) -> None:
         self.changes += 1
-        versions = self._versions.setdefault(spot[0], {})
-        versions[spot[1]] = versions.get(spot[1], 0) + 1
+        self._log.append(spot)
+        if len(self._log) > CHANGES_KEPT:
+            self._log_before += len(self._log)
+            self._log = []
+
+    def _speak(self, keys: Iterable[str], change: int) -> None:
+        for key in keys:
+            number = self.keys.get(key, 0) + change
+            if number and key in self.keys:
+                self.keys[key] = number
+                continue
+            self.keys_version += 1
+            if number:
+                self.keys[key] = number
+            else:
+                del self.keys[key]
 
     def of(self, labels: Mapping[str, str], size: int = 0) -> Iterator[tuple[str, T]]:
         """Give what labels might reach and is at least of a size, the smallest first, with its name."""
@@ -74,12 +103,9 @@ class Near(Generic[T]):
         for _, name in parts[0] if len(parts) == 1 else merge(*parts):
             yield name, self._placed[name].thing
 
-    def version(self, labels: Mapping[str, str]) -> int:
-        """Return a number that rises whenever something that labels might reach comes or goes."""
-        version = 0
-        for key, versions in self._versions.items():
-            version += versions.get(labels.get(key, ""), 0)
-        return version
+    def since(self, position: int) -> list[Spot] | None:
+        """Return the places where something changed since `changes` was this; None when too long ago to be known."""
+        return None if position < self._log_before else self._log[position - self._log_before :]
 
     def _spots(self, labels: Mapping[str, str]) -> list[Spot]:
         return [LOOSE, *((key, labels[key]) for key in self._keys if key in labels)]

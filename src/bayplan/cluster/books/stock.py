@@ -14,7 +14,7 @@ from bayplan.api.claims import CSIStorageCapacity, PersistentVolume
 from bayplan.api.objects import Quantity
 from bayplan.api.quantity import QuantityError, ceil_whole, nanos
 from bayplan.api.selectors import NodeTerms, Selector, SelectorError
-from bayplan.cluster.books.near import Near, Spot
+from bayplan.cluster.books.near import Near, Spot, Where
 from bayplan.cluster.claims import FILESYSTEM, storage_in
 from bayplan.cluster.reach import reach_terms
 
@@ -29,6 +29,12 @@ class Free(msgspec.Struct, frozen=True, gc=False):
     mode: str
     attributes_class: str
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """The label keys by which it is reached."""
+        terms = self.reach.terms if self.reach is not None else ()
+        return frozenset(clause.key for term in terms for clause in term.labels.clauses)
+
 
 class Pool(msgspec.Struct, frozen=True, gc=False):
     """Room that a driver reports for a class in a part of the cluster."""
@@ -42,38 +48,29 @@ class Stock:
     """The free volumes of a class."""
 
     def __init__(self) -> None:
-        self._near: Near[Free] = Near()
+        self.near: Near[Free] = Near()
 
     def put(self, volume: PersistentVolume) -> None:
         """Take in a volume if it is free."""
         spec = volume.spec
         if spec.claim_ref is None and volume.status.phase == "Available" and volume.metadata.deletion_timestamp is None:
             free = free_of(volume)
-            self._near.put(volume.metadata.name, free.storage, _spots_of(free.reach), free)
+            self.near.put(volume.metadata.name, free.storage, Where(tuple(_spots_of(free.reach)), free.keys), free)
 
     def drop(self, name: str) -> None:
         """Forget a volume."""
-        self._near.drop(name)
+        self.near.drop(name)
 
     def of(self, labels: Mapping[str, str], storage: int) -> Iterator[tuple[str, Free]]:
         """Give the volumes that a node might reach and that are large enough, the smallest first."""
-        return self._near.of(labels, storage)
-
-    def version(self, labels: Mapping[str, str]) -> int:
-        """Return a number that rises whenever `of` may be another."""
-        return self._near.version(labels)
-
-    @property
-    def changes(self) -> int:
-        """Rises whenever a volume comes or goes."""
-        return self._near.changes
+        return self.near.of(labels, storage)
 
 
 class Pools:
     """The room for a class."""
 
     def __init__(self) -> None:
-        self._near: Near[Pool] = Near()
+        self.near: Near[Pool] = Near()
 
     def put(self, key: str, capacity: CSIStorageCapacity) -> None:
         """Take in what a driver reports; what is for no node is left out."""
@@ -85,24 +82,16 @@ class Pools:
             return
         room = _bytes(capacity.capacity)
         limit = room if capacity.maximum_volume_size is None else _bytes(capacity.maximum_volume_size)
-        self._near.put(key, 0, _ties(reach), Pool(reach, limit, room))
+        where = Where(tuple(_ties(reach)), frozenset(clause.key for clause in reach.clauses))
+        self.near.put(key, 0, where, Pool(reach, limit, room))
 
     def drop(self, key: str) -> None:
         """Forget what a driver reported."""
-        self._near.drop(key)
+        self.near.drop(key)
 
     def of(self, labels: Mapping[str, str]) -> Iterator[Pool]:
         """Give the pools that a node might reach."""
-        return (pool for _, pool in self._near.of(labels))
-
-    def version(self, labels: Mapping[str, str]) -> int:
-        """Return a number that rises whenever `of` may be another."""
-        return self._near.version(labels)
-
-    @property
-    def changes(self) -> int:
-        """Rises whenever a pool comes, goes or changes."""
-        return self._near.changes
+        return (pool for _, pool in self.near.of(labels))
 
 
 def free_of(volume: PersistentVolume) -> Free:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayplan.cluster.books.near import Near
+from bayplan.cluster.books.near import CHANGES_KEPT, LOOSE, Near, Where
 
 SPOTS = st.lists(st.tuples(st.sampled_from(["host", "zone"]), st.sampled_from("abc")), max_size=2)
 STEPS = st.lists(st.tuples(st.sampled_from("pqrst"), st.integers(0, 3), st.one_of(st.none(), SPOTS)), max_size=20)
@@ -21,7 +21,7 @@ def test_labels_are_shown_what_they_might_reach_the_smallest_first(
             near.drop(name)
             known.pop(name, None)
         else:
-            near.put(name, large, spots, name.upper())
+            near.put(name, large, Where(tuple(spots)), name.upper())
             known[name] = large, spots
     shown = list(near.of(labels, size))
     expected = {
@@ -36,13 +36,29 @@ def test_labels_are_shown_what_they_might_reach_the_smallest_first(
     assert len(near) == len(known)
 
 
-def test_the_version_is_that_of_the_places_looked_at() -> None:
-    """What comes and goes elsewhere leaves it alone."""
+def test_changes_are_told_by_their_place() -> None:
+    """As long as they are remembered."""
     near: Near[str] = Near()
-    near.put("a", 0, [("host", "n")], "")
-    seen = near.version({"host": "n"})
+    near.put("a", 0, Where((("host", "n"),)), "")
+    seen = near.changes
 
-    near.put("b", 0, [("host", "m")], "")
-    assert near.version({"host": "n"}) == seen
+    near.put("b", 0, Where((("host", "m"),)), "")
+    near.put("c", 0, Where(), "")
+    assert near.since(seen) == [("host", "m"), LOOSE]
+    assert near.since(near.changes) == []
+    for number in range(CHANGES_KEPT + 1):
+        near.put(f"x{number}", 0, Where(), "")
+    assert near.since(seen) is None
+
+
+def test_the_keys_that_things_speak_of_are_known() -> None:
+    """Their version rises only when another key comes, or one goes."""
+    near: Near[str] = Near()
+    near.put("a", 0, Where(keys=frozenset({"host", "zone"})), "")
+    seen = near.keys_version
+    near.put("b", 0, Where(keys=frozenset({"zone"})), "")
+    assert (set(near.keys), near.keys_version) == ({"host", "zone"}, seen)
+
     near.drop("a")
-    assert near.version({"host": "n"}) != seen
+    assert set(near.keys) == {"zone"}
+    assert near.keys_version > seen
