@@ -116,6 +116,10 @@ class RowLog:
         self.append_at[self.position % self.length] = row
         self.position += 1
 
+    def last(self) -> int:
+        """Return the row dirtied last."""
+        return self.append_at[(self.position - 1) % self.length]
+
     def since(self, position: int) -> Rows | None:
         """Return the rows dirtied since a position, or None when that is too long ago to be known."""
         lag = self.position - position

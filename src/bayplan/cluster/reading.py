@@ -63,12 +63,17 @@ class Reader:
 
     def shape(self, pod: Pod) -> Shape:
         """Return a waiting pod's shape."""
-        uid, known = uid_of(pod), self._known(pod)
+        uid = pod.metadata.uid or uid_of(pod)
         read = self._read.get(uid)
-        if read is not None and read.pod is pod and read.known == known:
+        if read is not None and read.pod is pod and self._stands(read.known, pod):
             return read.shape
         read = self._read[uid] = self._last[owner_key(pod)] = self._taken(pod)
         return read.shape
+
+    def _stands(self, known: Known, pod: Pod) -> bool:
+        table = self._table
+        return (known.cluster == table.meanings.value + table.avoided.version
+                and (not pod.spec.volumes or known.volumes == table.volumes.version))
 
     def forget(self, uid: str) -> None:
         """Let go of a pod that waits no more."""

@@ -22,7 +22,7 @@ from bayplan.cluster.books.owners import Owners
 from bayplan.cluster.books.ports import Ports
 from bayplan.cluster.books.volumes import Touched, VolumeBooks
 from bayplan.cluster.catalogues import CarriedTerms, Catalogue, Images
-from bayplan.cluster.columns import CPU, MEMORY, Columns, Row, RowLog
+from bayplan.cluster.columns import CPU, MEMORY, SMALL, Columns, Row, RowLog
 from bayplan.cluster.keys import Key, Keys
 from bayplan.cluster.residents import Resident, Residents
 from bayplan.cluster.rows import tolerated
@@ -155,6 +155,7 @@ class Table:
         for resource in allocatable.keys() - columns.resources.keys() - {"pods"}:
             columns.resource(resource)
         columns.allocatable[:, row] = 0
+        columns.is_small &= max(allocatable.values(), default=0) < SMALL
         for resource, amount in allocatable.items():
             columns.allocatable[columns.resources[resource], row] = amount
         self.avoided.put(row, node.metadata.annotations)

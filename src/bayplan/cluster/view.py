@@ -36,7 +36,6 @@ class View(Topology):
 
     def __init__(self, table: Table, rows: Rows | None = None) -> None:
         super().__init__(table)
-        self.rows = np.arange(table.columns.rows) if rows is None else rows
         self._some = rows                                  # None: all, and columns need no gathering
         self._used = table.columns.rows
         self._allocatable: Int64s | None = None            # gathered once, when rows are named
@@ -44,7 +43,17 @@ class View(Topology):
         self._complete: dict[Hashable, bool] = {}
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return self._used if self._some is None else len(self._some)
+
+    @property
+    def rows(self) -> Rows:
+        """The numbers of the view's rows."""
+        return np.arange(self._used) if self._some is None else self._some
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a hundred times any amount here is exact in float64, so that dividing there is exact, and fast."""
+        return self.table.columns.is_small
 
     def _of(self, column: npt.NDArray[N]) -> npt.NDArray[N]:
         if self._some is not None:
@@ -115,6 +124,11 @@ class View(Topology):
         """The name of each row's node; empty where there is none."""
         nodes = self.table.nodes
         return ["" if (node := nodes[row]) is None else node.metadata.name for row in self.rows.tolist()]
+
+    @property
+    def nodes_version(self) -> int:
+        """Rises whenever a node comes, goes or changes."""
+        return self.table.node_log.position
 
     @property
     def node_count(self) -> int:

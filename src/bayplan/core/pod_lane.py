@@ -111,7 +111,7 @@ class PodLane:
         self.reader.forget(uid_of(pod))
         if verdict is None or verdict.row is None or decision.node is None:
             return
-        for reservation in verdict.evaluation.reservations(verdict.row) if pod.spec.volumes else ():
+        for reservation in verdict.reservations():
             if isinstance(reservation, Reservation):
                 self.table.volumes.reserve(pod, reservation, decision.node)
         self.table.drop_nomination(uid_of(pod))

@@ -8,6 +8,7 @@ Not here: the rules' answers and the groups' bonus (plans.py).
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 RULED_OUT: Final = 0                                       # the group of rows that node-only rules do not pass
 GROUPS_AT_FIRST: Final = 16
+VIEWS_KEPT: Final = 64
 MOVES_KEPT: Final = 1 << 14
 
 
@@ -99,7 +101,7 @@ class Groups:
         self._build()
 
     @property
-    def bytes(self) -> int:
+    def bytes_taken(self) -> int:
         """Return what it takes."""
         return self.of.nbytes + 8 * len(self.facts) * (len(self.size) + 8)
 
@@ -146,6 +148,7 @@ class Groups:
         self.count = 1
         self._values: list[Int64s] = [np.zeros(GROUPS_AT_FIRST, np.int64)
                                       for _ in range(self._width() + len(self.numbers))]
+        self._views: OrderedDict[tuple[bytes, bytes], GroupView] = OrderedDict()
         self.moves: list[int] = []                         # rows that changed group, in order
         self.moves_before = 0
         self._rows_of_domain: dict[str, dict[int, list[int]]] = {}
@@ -343,6 +346,16 @@ class Groups:
         return True
 
     # 5 what groups answer
+
+    def view(self, ids: Rows, live: bytes, fits: bytes) -> GroupView:
+        """Return the view of some groups, named by which are live and which of them fit."""
+        key = (live, fits)
+        found = self._views.get(key)
+        if found is None:
+            found = self._views[key] = GroupView(self, ids)
+            if len(self._views) > VIEWS_KEPT:
+                self._views.popitem(last=False)
+        return found
 
     def value(self, ask: Ask) -> Int64s:
         """Return each group's value of a recorded question or fact.  Raise Unforeseen for any other."""

@@ -57,7 +57,7 @@ class Own:
         self._recompute()
 
     @property
-    def bytes(self) -> int:
+    def bytes_taken(self) -> int:
         """Return what it takes."""
         return self.column.nbytes
 
@@ -70,6 +70,10 @@ class Own:
             return
         if table.columns.capacity > len(self.column):
             self._lengthen(table.columns.capacity)
+        if lag == 1 and self._settings.scalar_rows:
+            self.position = log.position
+            self._row_by_row((log.last(),))
+            return
         rows = log.since(self.position)
         self.position = log.position
         if rows is None or lag > table.columns.rows:
@@ -87,7 +91,7 @@ class Own:
         self.column = grown
         self.window = window(grown)
 
-    def _row_by_row(self, rows: list[int]) -> None:
+    def _row_by_row(self, rows: Sequence[int]) -> None:
         closures = self._closed()
         if closures is None:
             self._refresh(np.array(rows, np.intp))

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from bayplan.cluster.columns import Bools, Int32s, Int64s
+from bayplan.cluster.columns import Bools, Int32s, Int64s, Row
 from bayplan.cluster.shapes import VOLUMES
 from bayplan.cluster.tallies import Tally
 from bayplan.cluster.view import View
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from bayplan.framework.profile import Instance, Profile
     from bayplan.framework.settings import Settings
 
-VIEWS_KEPT: Final = 64
 OwnKey: TypeAlias = tuple[tuple[int, bool, bool], ...]
 GroupKey: TypeAlias = tuple[tuple[tuple[int, bool, bool], ...], frozenset[Ask]]
 Narrowing: TypeAlias = Callable[[Bools], Bools]            # rows that pass, of those that passed so far
@@ -48,7 +47,7 @@ class Memo:
         self.part = part
         view = Recorder(table)
         self.prepared: Prepared[object] | Rejected | Failed = instance.plugin.prepare(part, view)
-        self.asks: dict[Ask, None] = {}
+        self.asks: dict[Ask, None] | None = None           # of a tally rule, once found out
         self.search: Search | None = None
         self.of_volumes = instance.plugin.reads is VOLUMES and part is not None
         self._seen = table.ticks.value + (table.volumes.changes if self.of_volumes else 0)
@@ -101,7 +100,6 @@ class Plan:
         self.rejected = False
         self.own: Own
         self.groups: Groups
-        self._views: OrderedDict[tuple[bytes, bytes], GroupView] = OrderedDict()
         self._tab: Int32s | None = None                                # (groups,) the bonus, RULED_OUT where none
         self._along: Int32s | None = None                              # (rows,) the bonus of each row's group
         self._live = b""
@@ -115,7 +113,6 @@ class Plan:
     def join(self, own: Own, groups: Groups) -> None:
         """Take up an own column and groups, and count which rows the former rules out."""
         self.own, self.groups = own, groups
-        self._views.clear()
         self._tab = self._along = None
         self._recount()
 
@@ -216,11 +213,11 @@ class Plan:
 
     def bonus_of(self, feasible: Int64s, live: bytes) -> Int32s | None:
         """Work out the bonus of the groups that have feasible rows."""
-        view = self._view(np.flatnonzero(feasible > 0), live, b"")
+        view = self.groups.view(np.flatnonzero(feasible > 0), live, b"")
         view.rows_in = feasible
         fits = self.fitting(view)
         if not fits.all():
-            view = self._view(view.ids[fits], live, fits.tobytes())
+            view = self.groups.view(view.ids[fits], live, fits.tobytes())
             view.rows_in = feasible
         if not len(view):
             return None
@@ -229,15 +226,6 @@ class Plan:
         tab = np.full(len(self.groups.size), RULED_OUT, np.int32)      # (groups,)
         tab[view.ids] = total
         return tab
-
-    def _view(self, ids: Int64s, live: bytes, fits: bytes) -> GroupView:
-        key = (live, fits)
-        view = self._views.get(key)
-        if view is None:
-            view = self._views[key] = GroupView(self.groups, ids)
-            if len(self._views) > VIEWS_KEPT:
-                self._views.popitem(last=False)
-        return view
 
     def fitting(self, view: GroupView) -> Bools:
         """Ask the tally rules which groups fit."""
@@ -290,24 +278,32 @@ class Plan:
         for tally in view.asked:
             if tally not in self._deps:
                 self._deps[tally] = tally.version
+        view.asked.clear()
         self._counts_nodes = self._counts_nodes or view.asked_many
+        view.asked_many = False
 
     # 3 the totals of rows
 
     def totals(self) -> Int32s | None:
-        """Return the total of each row, negative where the pod does not fit; None: it fits nowhere."""
+        """Return the total of each row, negative where the pod does not fit; None: it fits nowhere.
+
+        The answer is written over by the next one of this profile.
+        """
         self._catch_up()
         tab = self.bonus()
         if tab is None:
             return None
         used = self._table.columns.rows
+        total = self._plans.total
+        if len(total) != used:
+            total = self._plans.total = np.empty(used, np.int32)       # (rows,)
         if self._deps:
-            total = tab.take(self.groups.of[:used], mode="wrap")       # (rows,)
+            np.take(tab, self.groups.of[:used], out=total, mode="wrap")
             total += self.own.column[:used]
             return total
         if self._along is None or len(self._along) != used:
             self._along = tab.take(self.groups.of[:used], mode="wrap")
-        return self._along + self.own.column[:used]
+        return np.add(self._along, self.own.column[:used], out=total)
 
     def totals_among(self, narrowed: Iterable[Narrowing]) -> Int64s | None:
         """Return the totals where something besides own column and groups rules rows out."""
@@ -317,7 +313,7 @@ class Plan:
         self.bonus()                                       # so that what follows is up to date with the tallies
         feasible = self.groups.size - self._off_in[:len(self.groups.size)]
         feasible[0] = 0
-        view = self._view(np.flatnonzero(feasible > 0), (feasible > 0).tobytes(), b"")
+        view = self.groups.view(np.flatnonzero(feasible > 0), (feasible > 0).tobytes(), b"")
         view.rows_in = feasible
         alive = np.zeros(len(self.groups.size), np.bool_)              # (groups,)
         alive[view.ids] = self.fitting(view)
@@ -339,6 +335,14 @@ class Plan:
         return total
 
 
+    # 4 what a placement takes
+
+    def reservations(self, row: Row) -> list[object]:
+        """Ask the searching rules what placing the pod on a row would take."""
+        found = (search.reservation(row) for search, _, _ in self.searches)
+        return [reservation for reservation in found if reservation is not None]
+
+
 class Plans:
     """All plans of one profile, within a byte budget; the least recently used go first."""
 
@@ -350,6 +354,7 @@ class Plans:
         self._memos: OrderedDict[tuple[str, int], Memo] = OrderedDict()
         self._owns: dict[OwnKey, tuple[Own, list[Plan]]] = {}
         self._groups: dict[GroupKey, tuple[Groups, list[Plan]]] = {}
+        self.total: Int32s = np.zeros(0, np.int32)         # (rows,) where the next answer is written
         self.bytes = 0
         self.made = 0                                      # plans made, and evicted: for metrics and tests
         self.evicted = 0
@@ -379,6 +384,11 @@ class Plans:
         self._keep_within_budget(shape)
         return plan
 
+    def reserve_of(self, shape: Shape) -> Callable[[Row], list[object]]:
+        """Return what says what a placement would take besides its row."""
+        plan = self._plans.get(shape)
+        return plan.reservations if plan is not None and plan.searches else _nothing
+
     def remembers(self, shape: Shape) -> bool:
         """Say whether there is a plan of a shape."""
         return shape in self._plans
@@ -390,13 +400,13 @@ class Plans:
         part = shape.part(instance.plugin.reads)
         key = (instance.name, id(part))
         memo = self._memos.get(key)
-        if memo is None or not memo.stands(self.table.ticks.value, self.table.volumes.changes):
-            asks = memo.asks if memo is not None else None
-            memo = self._memos[key] = Memo(instance, part, self.table)
-            if asks is not None:
-                memo.asks = asks
+        table = self.table
+        if memo is not None and memo.stands(table.ticks.value, table.volumes.changes if memo.of_volumes else 0):
+            return memo
+        fresh = self._memos[key] = Memo(instance, part, table)
         self._memos.move_to_end(key)
-        return memo
+        fresh.asks = memo.asks if memo is not None else None
+        return fresh
 
     def _made(self, shape: Shape) -> Plan:
         memos = [self._memo(instance, shape) for instance in self._instances]
@@ -454,16 +464,16 @@ class Plans:
         if own_key not in self._owns:
             own = Own(self.table, [rule for _, rule in rows], self.settings)
             self._owns[own_key] = (own, [])
-            self.bytes += own.bytes
+            self.bytes += own.bytes_taken
         for rule in plan.keys:
-            if not rule.memo.asks:
+            if rule.memo.asks is None:
                 self._find_asks(rule)
-        asks = tuple(dict.fromkeys(ask for rule in plan.keys for ask in rule.memo.asks))
+        asks = tuple(dict.fromkeys(ask for rule in plan.keys for ask in rule.memo.asks or ()))
         group_key = (tuple((id(memo), rule.filters, rule.scores) for memo, rule in nodes), frozenset(asks))
         if group_key not in self._groups:
             groups = Groups(self.table, [rule for _, rule in nodes], asks, self.settings)
             self._groups[group_key] = (groups, [])
-            self.bytes += groups.bytes
+            self.bytes += groups.bytes_taken
         own, own_users = self._owns[own_key]
         groups, group_users = self._groups[group_key]
         own_users.append(plan)
@@ -487,13 +497,13 @@ class Plans:
                 scores = plugin.score(state, view, live)
                 if rule.normalizes:
                     plugin.normalize(state, view, scores, live)
-        rule.memo.asks.update(view.asks)
+        rule.memo.asks = view.asks
 
     def asks_more(self, shape: Shape, ask: Ask) -> Plan:
         """Make a plan again whose rule asked something unforeseen, or whose groups could not catch up."""
         plan = self._plans[shape]
         for rule in plan.keys:
-            if ask.key is not None or ask.tally is not None:
+            if rule.memo.asks is not None and (ask.key is not None or ask.tally is not None):
                 rule.memo.asks[ask] = None
         self._let_go(shape)
         plan = self._plans[shape] = self._made(shape)
@@ -510,12 +520,12 @@ class Plans:
         users.remove(plan)
         if not users:
             del self._owns[own_key]
-            self.bytes -= own.bytes
+            self.bytes -= own.bytes_taken
         groups, users = self._groups[group_key]
         users.remove(plan)
         if not users:
             del self._groups[group_key]
-            self.bytes -= groups.bytes
+            self.bytes -= groups.bytes_taken
 
     def _keep_within_budget(self, but: Shape) -> None:
         budget = self.settings.bytes_base + self.settings.bytes_per_row * self.table.columns.rows
@@ -527,6 +537,10 @@ class Plans:
             self.evicted += 1
         while len(self._memos) > len(self._instances) * (len(self._plans) + 16):
             self._memos.popitem(last=False)
+
+
+def _nothing(_: Row) -> list[object]:
+    return []
 
 
 def _check(scores: Int64s) -> None:

@@ -89,7 +89,8 @@ class Rules:
         if row is not None and totals is not None and totals[row] < 0:
             row = None
         score = None if row is None or totals is None else int(totals[row])
-        return Verdict(row, score, lambda: Attempt(self.table, profile, pod, shape).evaluate())
+        return Verdict(row, score, lambda: Attempt(self.table, profile, pod, shape).evaluate(),
+                       self.plans(profile).reserve_of(shape))
 
     def plan_totals(self, pod: Pod, profile: Profile, shape: Shape) -> Int32s | Int64s | None:
         """Return each row's total from the shape's plan, negative where the pod does not fit; None: nowhere."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayplan.cluster.columns import Bools, Int64s
+from bayplan.cluster.columns import Bools, Int64s, Row
 from bayplan.cluster.view import View
 from bayplan.framework.plugin import Code
 
@@ -68,6 +68,12 @@ class Search:
     def has_error(self, mask: Bools) -> bool:
         """Say whether the rule failed on any of some rows: the attempt then ends with its error."""
         return bool((self._answers[:len(mask)][mask] == WRONG).any())
+
+    def reservation(self, row: Row) -> object | None:
+        """Say what placing the pod on a row would take, if the rule takes anything."""
+        if not self._plugin.overrides("reservation"):
+            return None
+        return self._plugin.reservation(self._state, View(self._table, np.array([row], np.intp)), row)
 
     def scores(self, mask: Bools) -> Int64s:
         """Return the scores of some rows."""

@@ -170,12 +170,14 @@ class Evaluation:
 class Verdict:
     """What one attempt concluded: a row, or why there is none."""
 
-    __slots__ = ("_evaluate", "_evaluation", "row", "score")
+    __slots__ = ("_evaluate", "_evaluation", "_reserve", "row", "score")
 
-    def __init__(self, row: Row | None, score: int | None, evaluate: Callable[[], Evaluation]) -> None:
+    def __init__(self, row: Row | None, score: int | None, evaluate: Callable[[], Evaluation],
+                 reserve: Callable[[Row], list[object]] | None = None) -> None:
         self.row = row
         self.score = score
         self._evaluate = evaluate
+        self._reserve = reserve                            # what a row would take, where it is known without evaluating
         self._evaluation: Evaluation | None = None
 
     @property
@@ -184,6 +186,12 @@ class Verdict:
         if self._evaluation is None:
             self._evaluation = self._evaluate()
         return self._evaluation
+
+    def reservations(self) -> list[object]:
+        """Return what the placement takes besides its row: volumes to bind or to make, devices."""
+        if self.row is None:
+            return []
+        return self._reserve(self.row) if self._reserve is not None else self.evaluation.reservations(self.row)
 
     @property
     def error(self) -> str | None:

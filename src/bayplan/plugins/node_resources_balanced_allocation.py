@@ -102,10 +102,14 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
             if not whole or not other:
                 return 75                                  # fewer than two take part: always in balance
             used, used_two = one_used[row], two_used[row]
-            before = abs(min(used / whole, 1.0) - min(used_two / other, 1.0)) / 2
-            after = abs(min((used + one_more) / whole, 1.0) - min((used_two + two_more) / other, 1.0)) / 2
-            change = 50 + int((1 - after) * 100) - int((1 - before) * 100)
-            return 50 + (change // 2 if change >= 0 else -(-change // 2))
+            a, b = used / whole, used_two / other
+            c, d = (used + one_more) / whole, (used_two + two_more) / other
+            if c > 1.0 or d > 1.0:                         # overcommitted: seldom
+                a, b, c, d = min(a, 1.0), min(b, 1.0), min(c, 1.0), min(d, 1.0)
+            before = a - b if a > b else b - a
+            after = c - d if c > d else d - c
+            change = 50 + int((1 - after / 2) * 100) - int((1 - before / 2) * 100)
+            return 50 + (change >> 1 if change >= 0 else -(-change >> 1))
         return answer
 
 
