@@ -92,7 +92,7 @@ def detailed(table: Table, profile: Profile, pod: Pod, shape: Shape) -> Detail:
 
 def _rulings(attempt: Attempt, evaluation: Evaluation) -> Iterator[tuple[Instance, Ruling]]:
     """Ask every filter about all rows; one that fails then has said so in the attempt."""
-    if evaluation.pre_filter.code is not Code.SUCCESS:
+    if evaluation.pre_filter.code is not Code.SUCCESS and evaluation.fault is None:
         return
     for instance in attempt.filters():
         try:
