@@ -1,0 +1,1 @@
+"""Measurements: how fast decisions are made, beside the least that any decision over all rows costs."""
