@@ -8,17 +8,19 @@ Not here: the search itself (`matching.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from bayplan.api.objects import Node
 from bayplan.cluster.books.near import LOOSE, Spot
-from bayplan.cluster.columns import Bools, Int64s, Rows
+from bayplan.cluster.columns import Bools, Int64s, Row, Rows
 from bayplan.cluster.matching import Match, Want, is_elsewhere, keys_of, match_here, parts_of
 
-UNKNOWN: Final = -1
+if TYPE_CHECKING:
+    from bayplan.cluster.view import View
+
 NO_VOLUMES: Final = 1
 NO_ROOM: Final = 2
 Looks: TypeAlias = tuple[str | None, ...]
@@ -47,6 +49,8 @@ class Matches:
         self._positions = [part.near.changes for part in self._parts]
         self._nodes: list[Node | None] = []  # by row, as they were grouped
         self._group: Rows = np.zeros(0, np.intp)  # (rows,)
+        self._checked: Bools = np.zeros(0, np.bool_)  # (rows,) the node is still the same
+        self._nodes_version = -1
         self._number: dict[Looks | None, int] = {}  # None: elsewhere
         self._labels: list[Mapping[str, str] | None] = []  # by group: those of one of its nodes; None: elsewhere
         self._at: dict[Spot, list[int]] = {}  # groups by what they reach
@@ -57,10 +61,10 @@ class Matches:
     def _keys_now(self) -> int:
         return sum(part.near.keys_version for part in self._parts)
 
-    def ask(self, rows: Rows, nodes: Sequence[Node]) -> Found:
-        """Say what rows have, searching where that is not known."""
+    def ask(self, view: View) -> Found:
+        """Say what the rows of a view have, searching where that is not known."""
         self._catch_up()
-        groups = self._groups_of(rows, nodes)
+        groups = self._groups_of(view)
         for group in np.unique(groups[self._stale[groups]]).tolist():
             self._search(group)
         lacks = self._lacks[groups]
@@ -82,17 +86,25 @@ class Matches:
             for spot in spots:
                 self._stale[self._at.get(spot, [])] = True
 
-    def _groups_of(self, rows: Rows, nodes: Sequence[Node]) -> Rows:
+    def _groups_of(self, view: View) -> Rows:
         """Return the groups of rows; a row whose node is another belongs where that belongs."""
+        rows = view.rows
         most = int(rows.max(initial=-1)) + 1
         if most > len(self._nodes):
-            self._nodes.extend([None] * (2 * most - len(self._nodes)))
-            self._group = np.concatenate((self._group, np.full(len(self._nodes) - len(self._group), UNKNOWN)))
-        known = self._nodes
-        for row, node in zip(rows.tolist(), nodes, strict=True):
-            if known[row] is not node:
-                known[row] = node
+            more = 2 * most - len(self._nodes)
+            self._nodes.extend([None] * more)
+            self._group = np.concatenate((self._group, np.zeros(more, np.intp)))
+            self._checked = np.concatenate((self._checked, np.zeros(more, np.bool_)))
+        if self._nodes_version != view.nodes_version:
+            self._nodes_version = view.nodes_version
+            self._checked[:] = False
+        unchecked = rows[~self._checked[rows]]
+        for row in unchecked.tolist():
+            node = view.node(Row(row))
+            if self._nodes[row] is not node:
+                self._nodes[row] = node
                 self._group[row] = self._group_of(node)
+        self._checked[unchecked] = True
         groups: Rows = self._group[rows]
         return groups
 

@@ -218,7 +218,7 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         self._matches[id(wants)] = matches
         if len(self._matches) > MATCHES_KEPT:
             del self._matches[next(iter(self._matches))]
-        return matches.ask(view.rows, [view.node(Row(row)) for row in view.rows.tolist()])
+        return matches.ask(view)
 
     # -- scores
 
