@@ -43,7 +43,8 @@ def decoded_arguments(
             )
             continue
         first[name] = place
-        entries.append(PluginConfig(name=name, args=_read(name, entry.args, registry, complaints, (*at, "args"))))
+        args = read_arguments(name, entry.args, registry, complaints, (*at, "args"))
+        entries.append(PluginConfig(name=name, args=args))
         _check_gated(name, entry.args, gates, complaints, (*at, "args"))
     return msgspec.structs.replace(profile, plugin_config=tuple(entries))
 
@@ -75,7 +76,9 @@ def _name_of(entry: PluginConfig, registry: Registry, complaints: Complaints, at
     return None
 
 
-def _read(name: str, given: object, registry: Registry, complaints: Complaints, at: Path) -> msgspec.Struct | None:
+def read_arguments(
+    name: str, given: object, registry: Registry, complaints: Complaints, at: Path
+) -> msgspec.Struct | None:
     """Read one plugin's arguments into its struct."""
     try:
         wanted = registry.arguments(name)
@@ -136,3 +139,9 @@ def _check_gated(name: str, given: object, gates: Gates, complaints: Complaints,
             and not getattr(gates, field)
         ):
             complaints.add((*at, argument), f"has no effect while the gate {gate} is off; leave it out")
+
+
+def is_gated(plugin: str, argument: str, gates: Gates) -> bool:
+    """Say whether an argument may not be given, because its feature is off."""
+    gated = _GATED.get((plugin, argument))
+    return gated is not None and not getattr(gates, gated[0])

@@ -31,7 +31,7 @@ def check(configuration: KubeSchedulerConfiguration, complaints: Complaints) -> 
     if longest < first:
         complaints.add(("podMaxBackoffSeconds",), f"must be at least podInitialBackoffSeconds ({first}), not {longest}")
     _check_profiles(configuration.profiles, complaints)
-    _check_extenders(configuration.extenders, complaints)
+    check_extenders(configuration.extenders, complaints)
 
 
 def _check_election(election: LeaderElection, complaints: Complaints) -> None:
@@ -91,7 +91,8 @@ def _check_sort_arguments(first: SchedulerProfile, other: SchedulerProfile, comp
             )
 
 
-def _check_extenders(extenders: tuple[Extender, ...], complaints: Complaints) -> None:
+def check_extenders(extenders: tuple[Extender, ...], complaints: Complaints) -> None:
+    """Complain of every value of an extender that kube-scheduler would not start with."""
     managed: dict[str, int] = {}
     binders = [place for place, extender in enumerate(extenders) if extender.bind_verb]
     if len(binders) > 1:

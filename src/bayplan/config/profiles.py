@@ -11,16 +11,24 @@ import msgspec
 from bayplan.config.arguments import arguments_of
 from bayplan.config.complaints import Complaints, Path
 from bayplan.config.kubescheduler import KubeSchedulerConfiguration, SchedulerProfile, completed
+from bayplan.config.making import made
+from bayplan.config.ours import BayplanConfiguration, Scheduling
 from bayplan.config.plugin_sets import Order, ordered
-from bayplan.framework.plugin import NO_GATES, AnyPlugin, Gates
+from bayplan.config.policy import Policy
+from bayplan.config.policy_profile import profile_of
+from bayplan.framework.plugin import NO_GATES, Gates
 from bayplan.framework.profile import DEFAULT_SCHEDULER, Instance, Profile
 from bayplan.framework.registry import PluginNotLoaded, Registry
 
 
 def profiles(
-    configuration: KubeSchedulerConfiguration | None, registry: Registry, gates: Gates = NO_GATES
+    configuration: Scheduling | BayplanConfiguration | None, registry: Registry, gates: Gates = NO_GATES
 ) -> dict[str, Profile]:
     """Return the profiles by schedulerName, in the configuration's order; None is the default configuration."""
+    if isinstance(configuration, BayplanConfiguration):
+        configuration = configuration.scheduling
+    if isinstance(configuration, Policy):
+        return {DEFAULT_SCHEDULER: _of_policy(configuration, registry, gates)}
     configuration = completed(configuration or KubeSchedulerConfiguration())
     ignored = _left_to_extenders(configuration)
     complaints = Complaints()
@@ -30,6 +38,18 @@ def profiles(
         found[name] = _made(one, registry, gates, _Making(complaints, ("profiles", place), ignored))
     complaints.settle()
     return found
+
+
+def _of_policy(policy: Policy, registry: Registry, gates: Gates) -> Profile:
+    complaints = Complaints()
+    try:
+        profile = profile_of(policy, registry, gates, complaints)
+    except PluginNotLoaded as error:
+        complaints.add((), str(error))
+        complaints.settle()
+        raise
+    complaints.settle()
+    return profile
 
 
 class _Making(msgspec.Struct, frozen=True):
@@ -49,7 +69,7 @@ def _made(given: SchedulerProfile, registry: Registry, gates: Gates, making: _Ma
             plugin = registry.rule(name)
             if plugin is not None:
                 arguments = _arguments(given, name, registry, gates, making.ignored)
-                instances[name] = Instance(name, _instance(plugin, arguments, gates), order.weights.get(name, 1))
+                instances[name] = Instance(name, made(plugin, arguments, gates), order.weights.get(name, 1))
         except PluginNotLoaded as error:
             making.complaints.add(_place(order, name, making.path), str(error))
     points = {point: [instances[name] for name in names if name in instances] for point, names in order.points.items()}
@@ -66,14 +86,6 @@ def _arguments(
     if ignored and arguments is not None and name == "NodeResourcesFit":
         return msgspec.structs.replace(arguments, ignored_resources=ignored)
     return arguments
-
-
-def _instance(plugin: type[AnyPlugin], arguments: msgspec.Struct | None, gates: Gates) -> AnyPlugin:
-    try:
-        return plugin(arguments, gates=gates)
-    except Exception as error:
-        where = f"{plugin.__module__}:{plugin.__qualname__}"
-        raise PluginNotLoaded(plugin.name, where, f"making it failed: {type(error).__name__}: {error}") from error
 
 
 def _place(order: Order, name: str, path: Path) -> Path:
