@@ -359,7 +359,8 @@ class Plans:
         self.made = 0                                      # plans made, and evicted: for metrics and tests
         self.evicted = 0
         first = {instance.name for instance in profile.pre_filter}
-        rest = (instance for instance in (*profile.filter, *profile.score) if instance.name not in first)
+        rest = (instance for instance in (*profile.filter, *profile.pre_score, *profile.score)
+                if instance.name not in first)
         self._instances = (*profile.pre_filter, *dict.fromkeys(rest))
         self._asked_first = first
         self._filtering = {instance.name for instance in profile.filter}
@@ -417,11 +418,15 @@ class Plans:
             name, plugin, prepared = memo.instance.name, memo.instance.plugin, memo.prepared
             if not isinstance(prepared, Prepared):
                 plan.rejected = plan.rejected or name in self._asked_first
-                continue
+                if name in self._asked_first or prepared.state is None:
+                    continue
+                prepared = Prepared(prepared.state)        # its PreFilter is off: nobody heard it refuse
             if prepared.names is not None and name in self._asked_first:
                 names = prepared.names if names is None else names & prepared.names
             filters = name in self._filtering and (prepared.filters or name not in self._asked_first)
             scores, state = name in self._scoring, prepared.state
+            if name in self._preparing and not scores:
+                self._prepared_score(memo)                 # it may fail though nobody wants its scores
             if plugin.depends is KEYS and not plugin.searches:
                 keys.append(KeyRule(memo, state, filters, scores, name in self._preparing,
                                     plugin.overrides("normalize")))
@@ -444,7 +449,6 @@ class Plans:
 
     def _prepared_score(self, memo: Memo) -> tuple[object, bool]:
         """Ask once whether a rule scores this part at all; only tally rules may have it depend on what is feasible."""
-        assert isinstance(memo.prepared, Prepared)  # noqa: S101 asked of no other
         view = View(self.table)
         state = memo.instance.plugin.prepare_score(memo.prepared.state, view, view.live)
         if isinstance(state, Failed):
