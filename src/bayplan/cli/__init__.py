@@ -18,6 +18,7 @@ from typing import Final
 import click
 
 COMMANDS: Final = {
+    "config": ("bayplan.cli.config:config", "Check, show and convert configuration files."),
     "place": ("bayplan.cli.place:place", "Say where each waiting pod of some manifests would go, or why nowhere."),
 }
 INTERRUPTED: Final = 130

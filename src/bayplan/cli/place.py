@@ -18,9 +18,10 @@ from bayplan.answers.snapshot import Cluster, Snapshot, waits
 from bayplan.answers.why import NoSuchPod, Why, meant, why, why_running
 from bayplan.api.objects import Pod
 from bayplan.cli import progress, sources, tables
-from bayplan.config import decode, source
 from bayplan.config.complaints import ConfigError
+from bayplan.config.files import load, refuse_extenders
 from bayplan.config.gates import gates, settings_of
+from bayplan.config.policy import PROVIDERS, from_provider
 from bayplan.config.profiles import profiles
 from bayplan.core.pod_lane import Decision, PodLane
 from bayplan.framework.profile import Profile
@@ -55,7 +56,14 @@ class Placed(NamedTuple):
     help="Manifests or `kubectl get -o yaml|json` lists: a file, a folder, or - for standard input. Repeatable.",
 )
 @click.option(
-    "--config", metavar="FILE", help="A KubeSchedulerConfiguration; kube-scheduler's own defaults without it."
+    "--config",
+    metavar="FILE",
+    help="A KubeSchedulerConfiguration, an old Policy or a BayplanConfiguration; kube-scheduler's defaults without it.",
+)
+@click.option(
+    "--algorithm-provider",
+    type=click.Choice(sorted(PROVIDERS)),
+    help="What Kubernetes up to 1.22 scheduled by; instead of --config.",
 )
 @click.option(
     "--seed",
@@ -98,6 +106,8 @@ def place(**given: object) -> int:
     Pods are tried by priority, then in the order read. Nothing is changed anywhere.
     """
     options = msgspec.convert(given, Options)
+    if options.config is not None and options.algorithm_provider is not None:
+        raise click.ClickException("give --config or --algorithm-provider, not both")
     rules = _rules(options)
     snapshot = Snapshot()
     for name, raw in sources.opened(options.files):
@@ -118,6 +128,7 @@ class Options(msgspec.Struct, frozen=True):
 
     files: tuple[str, ...]
     config: str | None
+    algorithm_provider: str | None
     seed: int
     feature_gates: tuple[str, ...]
     plugins: tuple[str, ...]
@@ -137,11 +148,13 @@ def _rules(options: Options) -> Mapping[str, Profile]:
                 _tell_cost(registry, name)
         chosen = gates(settings_of(",".join(options.feature_gates)))
         if options.config is None:
-            return profiles(None, registry, chosen)
-        decoded = decode.decode_source(source.of_file(Path(options.config)), registry, chosen)
-        for warning in decoded.warnings:
+            provider = options.algorithm_provider
+            return profiles(None if provider is None else from_provider(provider), registry, chosen)
+        loaded = load(Path(options.config), registry, chosen)
+        for warning in loaded.warnings:
             _note(f"warning: {warning}")
-        return profiles(decoded.configuration, registry, chosen)
+        refuse_extenders(loaded)
+        return profiles(loaded.configuration, registry, chosen)
     except ConfigError as error:
         raise click.ClickException("\n".join(map(str, error.complaints))) from None
     except PluginNotLoaded as error:

@@ -108,7 +108,7 @@ class _Making:
     def filters(self) -> list[Instance]:
         """Return what predicates are today, in the order in which they are asked."""
         found: dict[str, Instance] = {}
-        for predicate in sorted(self.policy.predicates or (), key=_order):
+        for predicate in sorted(self.policy.predicates or (), key=order_of):
             if predicate.argument is not None:
                 plugin, arguments = arguments_of(predicate.argument, self.registry, self.complaints, ())
                 name = self._own_name(predicate.name)
@@ -184,7 +184,7 @@ class _Making:
         return [name for name in self.registry.by_hand if name not in named and point in self.registry.points(name)]
 
 
-def _order(predicate: Predicate) -> int:
+def order_of(predicate: Predicate) -> int:
     """Return when a predicate is asked: rules that the table does not have come last."""
     name = predicate.name
     if predicate.argument is not None:
