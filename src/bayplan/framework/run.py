@@ -61,10 +61,10 @@ class Rules:
     # -- afresh
 
     def _chosen(self, evaluation: Evaluation) -> Row | None:
+        if evaluation.nominated is not None:
+            return evaluation.nominated                    # tried before any other, which are then not looked at
         if evaluation.error is not None:
             return None
-        if evaluation.nominated is not None:
-            return evaluation.nominated
         if not evaluation.feasible.any():
             return None
         return self._next(np.where(evaluation.feasible, evaluation.totals, -1))
