@@ -7,6 +7,7 @@ import numpy as np
 from bayplan.api.decode import decode_tree
 from bayplan.api.objects import Pod
 from bayplan.cluster.claims import Reservation
+from bayplan.cluster.columns import Row
 from bayplan.cluster.fold import put
 from bayplan.cluster.reading import Reader
 from bayplan.cluster.table import Table
@@ -50,6 +51,9 @@ def answer(table: Table, profile: Profile, pod: Pod) -> Result:
         return result | {"fit_error": NO_NODES}
     result["prefilter"] = _pre_filter(evaluation)
     result["nodes"] = {name: _node(evaluation, row) for name, row in table.row_of.items()}
+    choice = _choice(evaluation, verdict.row)
+    if choice:
+        result["choice"] = choice
     if evaluation.error is not None:
         return result | {"scheduler_error": evaluation.error}
     if evaluation.skipped_score:
@@ -60,10 +64,18 @@ def answer(table: Table, profile: Profile, pod: Pod) -> Result:
     else:
         result["fit_error"] = evaluation.message()
         result["unschedulablePlugins"] = sorted(evaluation.rejectors())
-    choice = [evaluation.names[evaluation.nominated]] if evaluation.nominated is not None else result.get("best")
-    if choice:
-        result["choice"] = choice
     return result
+
+
+def _choice(evaluation: Evaluation, chosen: Row | None) -> list[str]:
+    """Return the nodes that may be chosen; if what was chosen (from what is remembered) is none of them, that alone."""
+    if evaluation.nominated is not None:
+        allowed = [evaluation.nominated]
+    else:
+        allowed = [] if evaluation.error is not None else [Row(row) for row in evaluation.best.tolist()]
+    if chosen in allowed or (chosen is None and not allowed):
+        return sorted(evaluation.names[row] for row in allowed)
+    return ["nothing"] if chosen is None else [evaluation.names[chosen]]
 
 
 def _pre_enqueue(table: Table, profile: Profile, pod: Pod) -> Result | None:

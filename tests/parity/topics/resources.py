@@ -106,7 +106,8 @@ def _ask(draw: Draw, spec: Manifest, kinds: list[str], greed: float) -> None:
     if draw.chance(0.15):
         spec["overhead"] = _requests(draw, kinds, greed / 4)
     if draw.chance(0.2):
-        spec["resources"] = _whole_pod(draw, greed)
+        # With an overhead, kube-scheduler adds to fractions like 1.5Gi anew each time it looks: docs/parity.md.
+        spec["resources"] = _whole_pod(draw, greed, odd=0 if "overhead" in spec else ODD)
 
 
 def _resources(draw: Draw, kinds: list[str], greed: float) -> Manifest:
@@ -118,13 +119,13 @@ def _resources(draw: Draw, kinds: list[str], greed: float) -> Manifest:
     return found
 
 
-def _whole_pod(draw: Draw, greed: float) -> Manifest:
+def _whole_pod(draw: Draw, greed: float, odd: float) -> Manifest:
     """Return resources said for the pod as a whole; not every name may be."""
     requests: Manifest = {}
     if draw.chance(0.7):
-        requests["cpu"] = cpu(draw, int(draw.choice([0, 100, 1000, 2500]) * greed), ODD)
+        requests["cpu"] = cpu(draw, int(draw.choice([0, 100, 1000, 2500]) * greed), odd)
     if draw.chance(0.6):
-        requests["memory"] = size(draw, int(draw.choice([0, 100 * MI, GI, 3 * GI]) * greed), ODD)
+        requests["memory"] = size(draw, int(draw.choice([0, 100 * MI, GI, 3 * GI]) * greed), odd)
     if draw.chance(0.15):
         requests["hugepages-2Mi"] = "4Mi"
     if draw.chance(0.08):
