@@ -12,12 +12,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from bayplan.api.objects import Node
-from bayplan.cluster.catalogues import Catalogue
+from bayplan.cluster.catalogues import Carried, CarriedTerms, Catalogue
 from bayplan.cluster.columns import RowLog, Rows
-from bayplan.cluster.reading import Reader
 from bayplan.cluster.residents import Resident
 from bayplan.cluster.table import Table
 from bayplan.cluster.tallies import Scope, Tally
+from bayplan.cluster.ticks import Ticks
 from bayplan.framework.groups import GroupView
 from bayplan.framework.plans import Plans
 from bayplan.framework.profile import Profile
@@ -38,13 +38,13 @@ class Mistake(NamedTuple):
 
 def _misses_taint(right: Callable[[Table, int, Node], None]) -> Callable[[Table, int, Node], None]:
     """Move a row only when its labels have changed."""
-    labels: dict[tuple[int, int], object] = {}
 
     def move(table: Table, row: int, node: Node) -> None:
-        before = labels.get((id(table), row))
-        labels[id(table), row] = (node.metadata.name, node.metadata.labels)
-        if before != labels[id(table), row]:
+        seen: dict[int, object] = table.__dict__.setdefault("labels seen", {})
+        now = (int(table.columns.arrival[row]), node.metadata.labels)
+        if seen.get(row) != now:
             right(table, row, node)
+        seen[row] = now
 
     return move
 
@@ -85,15 +85,14 @@ def _shares_answers(right: Callable[[Rules, Profile], Plans]) -> Callable[[Rules
     return plans
 
 
-def _survives_term(right: Callable[[Reader, Any], Any]) -> Callable[[Reader, Any], Any]:
-    def known(reader: Reader, pod: object) -> object:
-        carried, version = reader._table.carried, reader._table.carried.version
-        carried.version = 0
-        found = right(reader, pod)
-        carried.version = version
+def _survives_term(right: Callable[[CarriedTerms, Carried], int]) -> Callable[[CarriedTerms, Carried], int]:
+    def number(terms: CarriedTerms, entry: Carried) -> int:
+        ticks, terms._ticks = terms._ticks, Ticks()
+        found = right(terms, entry)
+        terms._ticks = ticks
         return found
 
-    return known
+    return number
 
 
 def _keeps_counts(right: Callable[..., Any]) -> Callable[..., Any]:
@@ -114,7 +113,7 @@ MISTAKES: Final = (
     Mistake("a catalogue's version is not raised", Catalogue, "number", _keeps_version),
     Mistake("the row log is overrun", RowLog, "since", _forgets_overrun),
     Mistake("two profiles share an answer", Rules, "plans", _shares_answers),
-    Mistake("a plan survives a new carried term", Reader, "_known", _survives_term),
+    Mistake("a plan survives a new carried term", CarriedTerms, "number", _survives_term),
     Mistake("a domain's count is kept per group", GroupView, "_of_domain", _keeps_counts),
 )
 

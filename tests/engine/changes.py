@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
-from bayplan.api.objects import Labels, Node, Pod, PodMeta, uid_of
+from bayplan.api.objects import Labels, Node, Pod, PodMeta, Taint, uid_of
 from bayplan.cluster.claims import Reservation, claim_name
 from bayplan.cluster.columns import Row
 from bayplan.cluster.table import Table
@@ -23,6 +23,8 @@ from tests.parity.topics.words import HOSTNAME, pod_labels
 NODES_MOST: Final = 60
 GHOST: Final = "n99"
 """A node that never is, unless a node of that name is drawn."""
+TAINT: Final = Taint(key="dedicated", value="a", effect="NoSchedule")
+"""A taint that the spread cases' pods tolerate or not."""
 SINCE: Final = "2026-03-01T00:00:00Z"
 
 
@@ -89,10 +91,11 @@ def change_node(world: World, draw: Draw) -> None:
     node = draw.choice(nodes)
     other = _called(draw.choice(world.pool.nodes), node.metadata.name)
     spec, status = node.spec, node.status
-    what = draw.choice(["labels", "labels", "taints", "allocatable", "images", "features", "cordon", "all", "nothing"])
+    whats = ["labels", "labels", "taints", "taints", "allocatable", "images", "features", "cordon", "all", "nothing"]
+    what = draw.choice(whats)
     changed = {
         "labels": replace(node, metadata=other.metadata),
-        "taints": replace(node, spec=replace(spec, taints=other.spec.taints)),
+        "taints": replace(node, spec=replace(spec, taints=draw.choice([(), (TAINT,), other.spec.taints]))),
         "allocatable": replace(node, status=replace(status, allocatable=other.status.allocatable)),
         "images": replace(node, status=replace(status, images=other.status.images)),
         "features": replace(node, status=replace(status, declared_features=other.status.declared_features)),

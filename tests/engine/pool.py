@@ -17,7 +17,7 @@ from tests.parity.generator import case
 from tests.parity.profiles import profile_for
 from tests.parity.topics.draw import Draw
 
-FAMILIES = {"mixed": 5.0, "spread": 2.0, "interpod": 2.0, "volumes": 2.0, "resources": 1.0, "taints": 1.0, "misc": 1.0}
+FAMILIES = {"mixed": 5.0, "spread": 3.0, "interpod": 2.0, "volumes": 2.0, "resources": 1.0, "taints": 1.0, "misc": 1.0}
 CLUSTERS = 5
 
 
