@@ -244,6 +244,7 @@ class AzureDisk(Object, frozen=True, kw_only=True):
 
     disk_name: str = ""
     disk_uri: str = msgspec.field(name="diskURI", default="")
+    kind: str | None = None
 
 
 class AzureFile(Object, frozen=True, kw_only=True):

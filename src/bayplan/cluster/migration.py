@@ -196,6 +196,8 @@ def _of_ebs(source: AWSElasticBlockStore, _: Labels) -> str:
 
 
 def _of_azure(source: AzureDisk, _: Labels) -> str:
+    if source.kind is not None and source.kind.lower() != "managed":
+        raise Untranslatable(f"kind({source.kind}) is not supported in csi migration")
     return source.disk_uri
 
 

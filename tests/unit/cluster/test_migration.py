@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from bayplan.api.claims import PersistentVolume
-from bayplan.api.objects import AWSElasticBlockStore, AzureFile, GCEPersistentDisk, Volume
+from bayplan.api.objects import AWSElasticBlockStore, AzureDisk, AzureFile, GCEPersistentDisk, Volume
 from bayplan.cluster.migration import Untranslatable, handle_of, inline_of, plugin_of, reach_of
 from bayplan.cluster.reach import reach_in
 from tests.kit import case
@@ -68,6 +68,11 @@ def test_a_volume_has_its_drivers_name(found: PersistentVolume, name: str) -> No
             "zones of no region",
             gce(f"{ZONE}=a__b"),
             "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: a",
+        ),
+        case(
+            "an Azure disk that nobody manages",
+            volume("pv", azure_disk=AzureDisk(disk_uri="/d", kind="Dedicated")),
+            "kind(Dedicated) is not supported in csi migration",
         ),
     ],
 )
