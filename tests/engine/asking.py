@@ -90,7 +90,7 @@ def remembered_differences(rules: Watched, afresh: Verdict, fresh: Fresh) -> Ite
             yield f"node {name}: remembered {total}, afresh {expected}"
 
 
-def differences(start: int, verdict: Verdict, afresh: Verdict, fresh: Fresh) -> Iterator[str]:
+def differences(starts: tuple[int, int], verdict: Verdict, afresh: Verdict, fresh: Fresh) -> Iterator[str]:
     """Name what differs between the live table's verdict and the one of a table built afresh."""
     ours, theirs = verdict.evaluation, afresh.evaluation
     for fault in (ours.fault, theirs.fault):
@@ -99,7 +99,7 @@ def differences(start: int, verdict: Verdict, afresh: Verdict, fresh: Fresh) -> 
     yield from _before_rows(ours, theirs)
     yield from _by_node(ours, theirs, fresh)
     yield from _scores(ours, theirs, fresh)
-    yield from _chosen(start, verdict, theirs, fresh)
+    yield from _chosen(starts, verdict, theirs, fresh)
 
 
 def _before_rows(ours: Evaluation, theirs: Evaluation) -> Iterator[str]:
@@ -136,13 +136,16 @@ def _scores(ours: Evaluation, theirs: Evaluation, fresh: Fresh) -> Iterator[str]
             yield f"node {ours.names[mine[at]]}: {what} {column[mine[at]]}, afresh {other[others[at]]}"
 
 
-def _chosen(start: int, verdict: Verdict, theirs: Evaluation, fresh: Fresh) -> Iterator[str]:
+def _chosen(starts: tuple[int, int], verdict: Verdict, theirs: Evaluation, fresh: Fresh) -> Iterator[str]:
     """Name it when the choice is not the first of the best from the start, or the pod's own nominated node."""
+    start, start_after = starts
     live_row = dict(zip(fresh.rows, fresh.live_rows, strict=True))
-    best = [live_row[row] for row in theirs.best.tolist()] if theirs.error is None else []
+    best = [live_row[row] for row in theirs.best.tolist()] if theirs.error is None and theirs.nominated is None else []
     first = start % max(len(verdict.evaluation.live), 1)
     expected = min(best, key=lambda row: (row < first, row)) if best else None
-    if theirs.nominated is not None and theirs.error is None:
+    if start_after != (start if expected is None else expected + 1):
+        yield f"the next start is {start_after}, after {start} and {expected}"
+    if theirs.nominated is not None:
         expected = live_row[theirs.nominated]
     if verdict.row != expected:
         yield f"chosen row {verdict.row}, expected {expected}: the first of {sorted(best)} from {start}"
@@ -151,6 +154,7 @@ def _chosen(start: int, verdict: Verdict, theirs: Evaluation, fresh: Fresh) -> I
     row = fresh.rows[fresh.live_rows.index(expected)]
     if verdict.score != int(theirs.totals[row]):
         yield f"score {verdict.score}, afresh {theirs.totals[row]}"
-    if verdict.evaluation.reservations(verdict.row) != theirs.reservations(Row(row)):
-        mine, others = verdict.evaluation.reservations(verdict.row), theirs.reservations(Row(row))
-        yield f"node {fresh.table.nodes[row]}: would take {mine}, afresh {others}"
+    takes = theirs.reservations(Row(row))
+    for found in (verdict.reservations(), verdict.evaluation.reservations(verdict.row)):
+        if found != takes:
+            yield f"node {theirs.names[row]}: would take {found}, afresh {takes}"

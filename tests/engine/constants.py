@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from bayplan.cluster import tallies
 from bayplan.cluster.columns import RowLog
 from bayplan.cluster.table import Table
-from bayplan.framework import groups, own, plans
+from bayplan.framework import groups, own
 from bayplan.framework.settings import Settings
 from tests.parity.topics.draw import Draw
 
@@ -41,7 +41,7 @@ class Constants(NamedTuple):
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Let whoever follows changes, flips and moves keep only so many."""
-        places = ((tallies, "CHANGES_KEPT"), (own, "FLIPS_KEPT"), (groups, "MOVES_KEPT"), (plans, "VIEWS_KEPT"))
+        places = ((tallies, "CHANGES_KEPT"), (own, "FLIPS_KEPT"), (groups, "MOVES_KEPT"), (groups, "VIEWS_KEPT"))
         before = [getattr(module, name) for module, name in places]
         for module, name in places:
             setattr(module, name, self.changes_kept)

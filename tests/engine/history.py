@@ -108,7 +108,7 @@ class History:
                 return
             node = world.table.nodes[verdict.row]
             assert node is not None
-            reservations = tuple(verdict.evaluation.reservations(verdict.row))
+            reservations = tuple(verdict.reservations())
             world.assume(pod, verdict.row, reservations)
             if reservations:
                 return  # what was taken is older than the pod: build anew
@@ -139,7 +139,7 @@ class History:
         self.counts.update(self.constants.paths)
         theirs = fresh.rules.ask(pod, setting.profile)
         found = [
-            *differences(start, verdict, theirs, fresh),
+            *differences((start, self.rules.start), verdict, theirs, fresh),
             *remembered_differences(self.rules, theirs, fresh),
             *(self.witness(Asked(self.world, setting, pod, verdict)) if self.witness is not None else ()),
         ]
