@@ -3,8 +3,7 @@
 A class has the name of its kind; a field the name Kubernetes gives it, in snake case.  A missing field is Go's zero
 value: an empty text, 0, False, `()` or `{}`; it is `None` where upstream tells absent from empty.
 Invariant: an object never changes once decoded, its maps included, so equal parts may be shared (`api/share.py`).
-Not here: volumes, claims and classes as objects of their own (`api/claims.py`), reading JSON or YAML
-(`api/decode.py`), priorities and budgets (`api/policies.py`), workloads (`api/workloads.py`), and any arithmetic.
+Not here: volumes and claims as objects (claims.py), reading (decode.py), budgets (policies.py), workloads, arithmetic.
 """
 
 from __future__ import annotations
