@@ -37,6 +37,9 @@ def test_a_command_shown_exists(line: str) -> None:
     """A reader who types what the document says is understood."""
     name, *words = shlex.split(line, comments=True)
     command = bayplan.get_command(click.Context(bayplan), name)
+    if isinstance(command, click.Group):
+        name, *words = words
+        command = command.get_command(click.Context(command), name)
 
     assert command is not None
     assert set(typed_options(words)) - options(command) == set()
