@@ -277,9 +277,8 @@ class Attempt:
 
     def _reservations(self, row: Row) -> list[object]:
         view = View(self.table, np.array([row], np.intp))
-        asked = dict.fromkeys((*self.profile.pre_filter, *self.profile.filter))
-        found = (instance.plugin.reservation(self.states[instance.name], view, row) for instance in asked
-                 if instance.name in self.states and instance.plugin.overrides("reservation"))
+        found = (instance.plugin.reservation(self.states[instance.name], view, row) for instance in self._filters()
+                 if instance.plugin.overrides("reservation"))
         return [reservation for reservation in found if reservation is not None]
 
     def _fail(self, plugin: str, error: str) -> None:
