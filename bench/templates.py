@@ -36,6 +36,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     """What pods of one owner have in common."""
 
     owner: str  # the owner's name
+    image: str
     kind: str  # the owner's
     cpu_milli: int
     memory_bytes: int
@@ -151,10 +152,9 @@ def _spec(template: Template, *, runs: bool) -> Tree:
         volumes.append({"name": "data", "persistentVolumeClaim": {"claimName": f"{template.claim}-{NUMBER}"}})
     container: Tree = {
         "name": "main",
-        "image": f"registry.example.com/{template.owner}:1",
+        "image": f"registry.example.com/{template.image}:1",
         "imagePullPolicy": "IfNotPresent",
         "resources": {"requests": {"cpu": f"{template.cpu_milli}m", "memory": str(template.memory_bytes)}},
-        "terminationMessagePath": "/dev/termination-log",
         "volumeMounts": mounts,
     }
     if template.host_port:
@@ -162,7 +162,6 @@ def _spec(template: Template, *, runs: bool) -> Tree:
     spec: Tree = {
         "containers": [container],
         "dnsPolicy": "ClusterFirst",
-        "enableServiceLinks": True,
         "preemptionPolicy": "PreemptLowerPriority",
         "priority": 0,
         "restartPolicy": "Always",
@@ -178,7 +177,7 @@ def _spec(template: Template, *, runs: bool) -> Tree:
 
 
 def _status() -> Tree:
-    kinds = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+    kinds = ("Initialized", "Ready", "ContainersReady", "PodScheduled")
     return {
         "phase": "Running",
         "qosClass": "Burstable",
@@ -188,6 +187,6 @@ def _status() -> Tree:
         "podIP": "10.1.0.1",
         "containerStatuses": [
             {"name": "main", "ready": True, "started": True, "restartCount": 0, "image": "registry.example.com/main:1",
-             "containerID": "containerd://0123456789abcdef", "state": {"running": {"startedAt": WRITTEN_AT}}}
+             "state": {"running": {"startedAt": WRITTEN_AT}}}
         ],
     }  # fmt: skip

@@ -67,7 +67,7 @@ def _templates() -> Iterator[Template]:
     sizes = vectors(SERVED + APART + WITH_PORTS + WITH_CLAIMS + PLAIN, 12)
     for number, (cpu, memory) in enumerate(sizes):
         name = f"w{number}"
-        template = Template(owner=name, kind=REPLICA_SET, cpu_milli=cpu // 5, memory_bytes=memory // 4,
+        template = Template(owner=name, image=name, kind=REPLICA_SET, cpu_milli=cpu // 5, memory_bytes=memory // 4,
                             labels={"app": f"a{number}", "tier": f"t{number % 7}"})  # fmt: skip
         after = number - SERVED
         if after < 0:
@@ -117,15 +117,11 @@ def warm(given: Start) -> Warm:
 
 
 def _newcomer() -> Template:
-    """Return a pod whose selector nobody has used: hard over zones, one to a node, near others."""
-    some = {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["t1", "t3"]}]}
+    """Return a pod whose selectors nobody has used: even over zones among many, one to a node among its own."""
+    many = {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["t1", "t3"]}]}
     own = {"matchLabels": {"app": "newcomer"}}
-    even = {"maxSkew": 1000, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": some}
-    affinity = {
-        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
-            {"labelSelector": own, "topologyKey": HOSTNAME}]},
-        "podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
-            {"weight": 10, "podAffinityTerm": {"labelSelector": some, "topologyKey": ZONE}}]},
-    }  # fmt: skip
-    return Template(owner="newcomer", kind=JOB, cpu_milli=100, memory_bytes=1 << 27, labels={"app": "newcomer"},
-                    spec={"topologySpreadConstraints": [even], "affinity": affinity})  # fmt: skip
+    even = {"maxSkew": 1000, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": many}
+    apart = {"requiredDuringSchedulingIgnoredDuringExecution": [{"labelSelector": own, "topologyKey": HOSTNAME}]}
+    spec = {"topologySpreadConstraints": [even], "affinity": {"podAntiAffinity": apart}}
+    return Template(owner="newcomer", image="newcomer", kind=JOB, cpu_milli=100, memory_bytes=1 << 27,
+                    labels={"app": "newcomer"}, spec=spec)  # fmt: skip

@@ -74,7 +74,8 @@ def no_fit(drawn: Sequence[Machine]) -> Scene:
 def _job(number: int, vector: Vector, spec: Spec | None = None) -> Template:
     name = f"job-{number}"
     labels = {"batch.kubernetes.io/job-name": name, "job-name": name}
-    return Template(owner=name, kind=JOB, cpu_milli=vector[0], memory_bytes=vector[1], labels=labels, spec=spec or {})
+    return Template(owner=name, image="work", kind=JOB, cpu_milli=vector[0], memory_bytes=vector[1], labels=labels,
+                    spec=spec or {})  # fmt: skip
 
 
 def _tolerating(*keys: str) -> Spec:
@@ -200,16 +201,16 @@ def _of_services(drawn: Sequence[Machine], templates: Sequence[Template]) -> Sce
 def _deployment(number: int, vector: Vector, spec: Spec | None = None) -> Template:
     revision = f"{number:03}c9f6b7d5"
     labels = {"app": f"a{number}", "pod-template-hash": revision}
-    return Template(owner=f"a{number}-{revision}", kind=REPLICA_SET, cpu_milli=vector[0], memory_bytes=vector[1],
-                    labels=labels, spec=spec or {})  # fmt: skip
+    return Template(owner=f"a{number}-{revision}", image=f"a{number}", kind=REPLICA_SET, cpu_milli=vector[0],
+                    memory_bytes=vector[1], labels=labels, spec=spec or {})  # fmt: skip
 
 
 def _stateful_set(number: int, vector: Vector) -> Template:
     name = f"s{number}"
     own = {"statefulset.kubernetes.io/pod-name": f"{name}-@number@", "apps.kubernetes.io/pod-index": "@number@",
            "controller-revision-hash": f"{name}-7d9c5b6f4"}  # fmt: skip
-    return Template(owner=name, kind=STATEFUL_SET, cpu_milli=vector[0], memory_bytes=vector[1], labels={"app": name},
-                    own_labels=own, claim=f"data-{name}")  # fmt: skip
+    return Template(owner=name, image=name, kind=STATEFUL_SET, cpu_milli=vector[0], memory_bytes=vector[1],
+                    labels={"app": name}, own_labels=own, claim=f"data-{name}")  # fmt: skip
 
 
 def _services(templates: Iterable[Template]) -> Mapping[str, Mapping[str, str]]:
