@@ -277,7 +277,7 @@ class Attempt:
 
     def _reservations(self, row: Row) -> list[object]:
         view = View(self.table, np.array([row], np.intp))
-        found = (instance.plugin.reservation(self.states[instance.name], view, row) for instance in self._filters()
+        found = (instance.plugin.reservation(self.states[instance.name], view, row) for instance in self.filters()
                  if instance.plugin.overrides("reservation"))
         return [reservation for reservation in found if reservation is not None]
 
