@@ -22,8 +22,9 @@ def term_of(term: PodAffinityTerm, namespace: str) -> Term:
     named = frozenset(term.namespaces)
     if not named and term.namespace_selector is None:
         named = frozenset((namespace,))
-    return Term(namespaces=named, namespace_selector=Selector.of(term.namespace_selector),
-                selector=Selector.of(term.label_selector), key=term.topology_key)
+    selector = Selector.of(term.label_selector)            # first, so that the first error is upstream's
+    return Term(namespaces=named, namespace_selector=Selector.of(term.namespace_selector), selector=selector,
+                key=term.topology_key)
 
 
 class TermLists:
