@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-
+from bayplan.framework.checked import WHOLE, Misanswer, described, known_codes, short, whole_numbers
 from bayplan.framework.plugin import Failed, Outcome, PodsMoved, Prepared, Rejected, Ruling, Scores, Skip
 
 if TYPE_CHECKING:
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 
-TEXT_SHOWN_MAX: Final = 300
-
 
 class PluginFault(Exception):
     """A rule that raised, or gave an answer that is none."""
@@ -35,10 +32,6 @@ class PluginFault(Exception):
         self.plugin = plugin
         self.problem = f"{method}: {problem}"  # without the pod: the same for all pods
         super().__init__(f'plugin "{plugin}" failed at {method} for pod {pod}: {problem}')
-
-
-class Misanswer(Exception):
-    """Raised by whoever finds an answer wrong: what was expected and what came."""
 
 
 class Guard:
@@ -63,14 +56,10 @@ class Guard:
         """Ask which rows fit and why the others do not."""
         ruling: Ruling = self._call(instance, "filter", lambda: instance.plugin.filter(state, view))
         self._is(instance, "filter", ruling, (Ruling,), "a Ruling")
-        self._column(instance, "filter", ruling.codes, len(view), "an int16 code")
-        if not len(ruling.codes):
-            return ruling
-        least, most = int(ruling.codes.min()), int(ruling.codes.max())
-        if least < 0 or (most and most >= len(ruling.outcomes)):
-            wrong = least if least < 0 else most
-            problem = f"expected codes below {len(ruling.outcomes)}, the number of outcomes, got {wrong}"
-            raise self._fault(instance, "filter", problem)
+        try:
+            known_codes(ruling.codes, len(view), len(ruling.outcomes))
+        except Misanswer as problem:
+            raise self._fault(instance, "filter", str(problem)) from None
         return ruling
 
     def with_pods(self, instance: Instance, state: object, view: View, row: Row, pods: PodsMoved) -> object:
@@ -84,14 +73,12 @@ class Guard:
     def score(self, instance: Instance, state: object, view: View, feasible: Bools) -> Scores:
         """Ask for each row's score."""
         found = self._call(instance, "score", lambda: instance.plugin.score(state, view, feasible))
-        return self._column(instance, "score", found, len(view), "a whole number (int64)").astype(np.int64, copy=False)
+        return self._column(instance, "score", found, len(view), WHOLE)
 
     def normalize(self, instance: Instance, state: object, view: View, scores: Scores, feasible: Bools) -> Scores:
         """Let a rule bring its scores into range."""
         found = self._call(instance, "normalize", lambda: instance.plugin.normalize(state, view, scores, feasible))
-        return self._column(instance, "normalize", found, len(view), "a whole number (int64)").astype(
-            np.int64, copy=False
-        )
+        return self._column(instance, "normalize", found, len(view), WHOLE)
 
     def reservation(self, instance: Instance, state: object, view: View, row: Row) -> object | None:
         """Ask what placing the pod on a row would take."""
@@ -121,44 +108,10 @@ class Guard:
         return PluginFault(instance.name, method, self.pod.key, problem)
 
 
-def whole_numbers(found: object, rows: int, expected: str = "a whole number (int64)") -> Scores:
-    """Return an answer that is one whole number a row, or raise Misanswer."""
-    wanted = f"{expected} for each of {rows} nodes"
-    if not isinstance(found, np.ndarray):
-        raise Misanswer(f"expected {wanted} as a NumPy array, got {described(found)}")
-    if found.dtype.kind not in "iu":
-        raise Misanswer(
-            f"expected {wanted}, got {described(found)}; "
-            "bayplan.lower_is_better, bayplan.higher_is_better or .astype(np.int64) makes them whole"
-        )
-    if found.shape != (rows,):
-        raise Misanswer(f"expected {wanted}, got {described(found)}")
-    return found
-
-
-def described(value: object) -> str:
-    """Say what a value is, without showing all of it."""
-    if isinstance(value, np.ndarray):
-        size = f"{len(value)} values" if value.ndim == 1 else f"an array of shape {value.shape}"
-        return f"{size} of dtype {value.dtype}"
-    if value is None:
-        return "None"
-    return f"{type(value).__name__} {_short(repr(value))}" if isinstance(value, int | float | str) else _article(value)
-
-
 def raised(error: BaseException) -> str:
     """Say what was raised and on which line of which file."""
     frames = traceback.extract_tb(error.__traceback__)
     last = next((frame for frame in reversed(frames) if frame.filename != __file__), None)
     where = f" ({last.filename.replace(chr(92), '/').rpartition('/')[2]}, line {last.lineno})" if last else ""
-    text = _short(" ".join(str(error).split()))
+    text = short(" ".join(str(error).split()))
     return f"raised {type(error).__name__}: {text}{where}" if text else f"raised {type(error).__name__}{where}"
-
-
-def _article(value: object) -> str:
-    name = type(value).__name__
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= TEXT_SHOWN_MAX else text[: TEXT_SHOWN_MAX - 3] + "..."

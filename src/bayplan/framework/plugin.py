@@ -16,6 +16,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from bayplan.framework.checked import check_methods
+
 if TYPE_CHECKING:
     from bayplan.api.objects import Pod
     from bayplan.cluster.columns import Row
@@ -198,6 +200,7 @@ class Plugin(Generic[P, S]):
         if "points" not in cls.__dict__:
             cls.points = frozenset(point for method, points in _POINTS_OF.items()
                                    if getattr(cls, method) is not getattr(Plugin, method) for point in points)
+        check_methods(cls, normalizes=cls.overrides("normalize"))
 
     # -- before the queue
     def pre_enqueue(self, pod: Pod, view: View) -> Outcome | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from bayplan.framework.guard import Misanswer, described, whole_numbers
+from bayplan.framework.checked import IN_RANGE, Misanswer, described, in_range, truths, whole_numbers
 from bayplan.framework.nodes import Nodes, OneNode
 from bayplan.framework.plugin import (
     EVERYTHING,
@@ -62,17 +62,9 @@ class ScoreRule(Rule):
     def score(self, state: Pod, view: View, feasible: Mask) -> Scores:
         """Ask once about all nodes that fit."""
         places = np.flatnonzero(feasible)
-        answer = whole_numbers(
-            self._answer(state, Nodes(view, places)), len(places), f"a whole number (int64) from 0 to {SCORE_MAX}"
-        )
-        wrong = answer[(answer < 0) | (answer > SCORE_MAX)]
-        if len(wrong):
-            raise Misanswer(
-                f"expected scores from 0 to {SCORE_MAX}, got {wrong[0]}; "
-                "bayplan.lower_is_better or bayplan.higher_is_better brings any numbers into this range"
-            )
+        answer = whole_numbers(self._answer(state, Nodes(view, places)), len(places), IN_RANGE)
         scores: Int64s = np.zeros(len(feasible), np.int64)  # (rows,)
-        scores[places] = answer
+        scores[places] = in_range(answer)
         return scores
 
     def _answer(self, pod: Pod, nodes: Nodes) -> object:
@@ -100,11 +92,7 @@ class FilterRule(Rule):
     def filter(self, state: Pod, view: View) -> Ruling:
         """Ask once about all nodes."""
         places = np.flatnonzero(view.live)
-        fits = self._answer(state, Nodes(view, places))
-        if not isinstance(fits, np.ndarray) or fits.dtype != np.bool_ or fits.shape != (len(places),):
-            raise Misanswer(
-                f"expected True or False (bool) for each of {len(places)} nodes as a NumPy array, got {described(fits)}"
-            )
+        fits = truths(self._answer(state, Nodes(view, places)), len(places))
         codes = np.zeros(len(view), np.int16)  # (rows,)
         codes[places] = ~fits
         return Ruling(codes, (SUCCESS, unschedulable(self.reason)))

@@ -51,8 +51,10 @@ class Rules:
             except Unplanned:
                 pass
             except Exception:
-                if all(instance.plugin.__class__.__module__.startswith(OURS) for instance in profile.filter):
+                asked = [instance for instances in profile.points.values() for instance in instances]
+                if all(type(instance.plugin).__module__.startswith(OURS) for instance in asked):
                     raise
+                self._plans.pop(id(profile), None)         # a rule of somebody's own failed; afresh, it is named
         evaluation = Attempt(self.table, profile, pod, shape).evaluate()
         row = self._chosen(evaluation)
         score = None if row is None else int(evaluation.totals[row])

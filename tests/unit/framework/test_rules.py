@@ -202,9 +202,9 @@ def test_a_wrong_score_costs_its_pod_an_error(answer: Callable[[], object], prob
 
 
 @pytest.mark.parametrize(("answer", "problem"), [
-    case("numbers", np.ones(4, int), "expected True or False (bool) for each of 4 nodes as a NumPy array, "
+    case("numbers", np.ones(4, int), "expected True or False (bool) for each of 4 nodes, "
          "got 4 values of dtype int64"),
-    case("too many", np.full(5, True), "expected True or False (bool) for each of 4 nodes as a NumPy array, "
+    case("too many", np.full(5, True), "expected True or False (bool) for each of 4 nodes, "
          "got 5 values of dtype bool"),
     case("one for all", True, "expected True or False (bool) for each of 4 nodes as a NumPy array, got bool True"),
 ])  # fmt: skip
