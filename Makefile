@@ -18,6 +18,7 @@ FAMILY ?=
 CASES ?=
 WORKLOADS ?=
 FLOOR_SHARE ?=
+HISTORY ?=
 
 .PHONY: help
 help:  ## list what can be asked
@@ -86,7 +87,7 @@ engine-check: $(READY)  ## compare what is remembered with what is recomputed, o
 
 .PHONY: bench-engine
 bench-engine: $(READY)  ## measure decisions against their floors (WORKLOADS="a b", FLOOR_SHARE=0.5)
-	@$(BIN)/python -m bench.engine $(if $(FLOOR_SHARE),--floor-share $(FLOOR_SHARE)) $(WORKLOADS)
+	@$(BIN)/python -m bench.engine $(if $(FLOOR_SHARE),--floor-share $(FLOOR_SHARE)) $(if $(HISTORY),--history $(HISTORY)) $(WORKLOADS)
 
 .PHONY: golden
 golden: $(READY)  ## write the expected texts of tests/golden anew; review the diff
