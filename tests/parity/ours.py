@@ -34,7 +34,7 @@ def table_of(objects: Iterable[Manifest], but: Pod | None = None) -> Table:
     """Return the table of a case's objects, folded in in their order."""
     table = Table()
     things = [decode_tree(tree) for tree in objects]
-    for thing in sorted(things, key=lambda thing: isinstance(thing, Pod)):     # nominations name nodes listed later
+    for thing in sorted(things, key=lambda thing: isinstance(thing, Pod)):  # nominations name nodes listed later
         put(table, thing)
     return table
 
@@ -118,7 +118,7 @@ def _node(evaluation: Evaluation, row: int) -> Result:
 def _volumes(pod: Pod, evaluation: Evaluation, result: Result) -> None:
     """Say what placing the pod would write about its claims, for each node where there is something to write."""
     for row in np.flatnonzero(evaluation.feasible).tolist():
-        for reservation in evaluation.reservations(row):
+        for reservation in evaluation.reservations(Row(row)):
             assert isinstance(reservation, Reservation)
             taking = reservation.named(pod)
             wanted: Result = {}

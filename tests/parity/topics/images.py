@@ -24,13 +24,15 @@ def decorate(world: World) -> None:
     """Put images on nodes and have the pod use some."""
     draw = world.draw
     sizes = {name: draw.choice(SIZES) for name in NAMES}
-    disputed = world.chance(0.08)  # one image with two sizes: the earliest node's counts
-    for node in world.nodes:
+    disputed = world.chance(0.2)  # one image with two sizes: the earliest node's counts
+    for place, node in enumerate(world.nodes):
+        within = 0 < place < len(world.nodes) - 1  # first from either end: the answer is steady
         if world.chance(0.75):
             images = []
             for name in draw.some(NAMES, 6):
                 names = [name, *draw.some(NAMES, 1)] if draw.chance(0.2) else [name]
-                size = draw.choice(SIZES) if disputed and draw.chance(0.3) else sizes[name]
+                strays = disputed and draw.chance(0.6 if within else 0.05)
+                size = draw.choice(SIZES) if strays else sizes[name]
                 images.append({"names": names} | ({"sizeBytes": size} if draw.chance(0.97) else {}))
             if not disputed:
                 images = _once(images, sizes)

@@ -14,7 +14,10 @@ from tests.parity.topics.words import (
 )
 from tests.parity.topics.world import World
 
-POLICIES = {None: 5, "Honor": 2, "Ignore": 2}
+POLICIES = {
+    "nodeAffinityPolicy": {None: 5, "Honor": 2, "Ignore": 3},
+    "nodeTaintsPolicy": {None: 4, "Honor": 5, "Ignore": 1},
+}
 
 
 def decorate(world: World) -> None:
@@ -52,8 +55,8 @@ def _constraint(draw: Draw, pod: Manifest) -> Manifest:
         found["labelSelector"] = selector
     if hard and draw.chance(0.25):
         found["minDomains"] = draw.randint(1, 5)
-    for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-        policy = draw.weighted(POLICIES)
+    for name, shares in POLICIES.items():
+        policy = draw.weighted(shares)
         if policy is not None:
             found[name] = policy
     if draw.chance(0.2):
@@ -64,12 +67,14 @@ def _constraint(draw: Draw, pod: Manifest) -> Manifest:
 def _give_policies_something(world: World) -> None:
     """Give nodes taints and the pod a node affinity, or the policies would have nothing to say."""
     draw = world.draw
-    if world.chance(0.4):
+    asks = any("nodeTaintsPolicy" in one for one in world.spec.get("topologySpreadConstraints", ()))
+    if world.chance(0.75 if asks else 0.3):
         effects = ["NoSchedule", "NoExecute", "PreferNoSchedule"]
         for node in world.nodes:
-            if draw.chance(0.25) and "taints" not in node["spec"]:
+            if draw.chance(0.3) and "taints" not in node["spec"]:
                 node["spec"]["taints"] = [{"key": "dedicated", "value": "a", "effect": draw.choice(effects)}]
-        if draw.chance(0.4):
+                _have_pods(world, node["metadata"]["name"])
+        if draw.chance(0.3):
             world.spec.setdefault("tolerations", []).append({"key": "dedicated", "operator": "Exists"})
     if world.chance(0.3) and "nodeSelector" not in world.spec:
         key = draw.choice(["pool", "disktype", "rack"])
@@ -78,6 +83,14 @@ def _give_policies_something(world: World) -> None:
         required = {"nodeSelectorTerms": [{"matchExpressions": [node_requirement(draw)]}]}
         node_affinity = {"requiredDuringSchedulingIgnoredDuringExecution": required}
         world.spec.setdefault("affinity", {})["nodeAffinity"] = node_affinity
+
+
+def _have_pods(world: World, node: str) -> None:
+    """Make some of a node's pods such as the pod in question is spread among."""
+    for pod in world.running:
+        if pod["spec"]["nodeName"] == node and world.draw.chance(0.4):
+            pod["metadata"]["labels"] = dict(world.pod["metadata"]["labels"])
+            pod["metadata"]["namespace"] = world.pod["metadata"]["namespace"]
 
 
 def _own(world: World) -> None:
