@@ -161,7 +161,7 @@ def test_a_resource_that_scores_nothing_does_not_count_in_a_curve() -> None:
         case("points out of order", scoring("RequestedToCapacityRatio", shape=((50, 1), (50, 2))), "sorted"),
         case("a group with a slash", NodeResourcesFitArgs(ignored_resource_groups=("a/b",)), "can't contain '/'"),
     ],
-)  # fmt: skip
+)
 def test_wrong_arguments_are_named(arguments: NodeResourcesFitArgs, problem: str) -> None:
     """Each problem says which field, and what is wrong with it."""
     assert problem in "; ".join(arguments.problems())

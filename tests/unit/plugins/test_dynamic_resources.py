@@ -1,0 +1,39 @@
+"""DynamicResources: pods without claims pass, pods with claims wait and are never placed."""
+
+from msgspec.structs import replace
+
+from bayplan.api.claims import DeviceClass, DeviceClassSpec
+from bayplan.api.objects import ObjectMeta, PodResourceClaim
+from bayplan.plugins.dynamic_resources import DynamicResources
+from tests.kit import a_cluster, a_pod, judged, node, scored
+
+
+def test_a_pod_without_claims_is_neither_filtered_nor_told_apart() -> None:
+    """Its filter is skipped, and every node scores nothing, as upstream."""
+    cluster = a_cluster(node("a"), node("b"))
+    found = scored(DynamicResources(), a_pod(), cluster)
+
+    assert judged(DynamicResources(), a_pod(), cluster).skipped
+    assert found is not None
+    assert found.normal == {"a": 0, "b": 0}
+
+
+def test_a_pod_with_a_claim_is_rejected_by_name() -> None:
+    """It waits for what is not built yet, whatever the nodes say."""
+    pod = a_pod()
+    pod = replace(pod, spec=replace(pod.spec, resource_claims=(PodResourceClaim(name="gpu"),)))
+    ruling = judged(DynamicResources(), pod, a_cluster(node("a")))
+
+    assert ruling.rejected is not None
+    assert "gpu" in ruling.rejected.texts[0]
+
+
+def test_a_resource_that_a_device_class_stands_for_is_a_claim() -> None:
+    """Only while there is such a class."""
+    device = DeviceClass(
+        metadata=ObjectMeta(name="gpu"), spec=DeviceClassSpec(extended_resource_name="example.com/gpu")
+    )
+    pod = a_pod(example_com__gpu=1)
+
+    assert judged(DynamicResources(), pod, a_cluster(node("a"), device)).rejected is not None
+    assert judged(DynamicResources(), pod, a_cluster(node("a"))).skipped
