@@ -22,6 +22,7 @@ from bayplan.cluster.view import View
 
 if TYPE_CHECKING:
     from bayplan.cluster.table import Table
+    from bayplan.framework.memo import Memo
     from bayplan.framework.plugin import AnyPlugin
     from bayplan.framework.settings import Settings
 
@@ -57,6 +58,14 @@ class NodeRule(NamedTuple):
     filters: bool
     scores: bool
     normalizes: bool
+
+    @classmethod
+    def of(cls, memo: Memo) -> NodeRule:
+        """Read it off a memo that has roles."""
+        roles = memo.roles
+        assert roles is not None  # noqa: S101 others are left out
+        return cls(memo.instance.plugin, roles.state, memo.instance.weight, roles.filters, roles.scores,
+                   roles.normalizes)
 
 
 class Recorder(View):
@@ -392,7 +401,7 @@ class GroupView(Topology):
 
     @property
     def as_rows(self) -> View:
-        """This view, for rules to be asked with."""
+        """The groups as rules are asked with them."""
         return self  # type: ignore[return-value]  # it answers all that a tally rule may ask; a test holds it to that
 
     def _value(self, ask: Ask) -> Int64s:

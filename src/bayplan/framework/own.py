@@ -18,6 +18,7 @@ from bayplan.cluster.view import View
 
 if TYPE_CHECKING:
     from bayplan.cluster.table import Table
+    from bayplan.framework.memo import Memo
     from bayplan.framework.plugin import AnyPlugin
     from bayplan.framework.settings import Settings
 
@@ -33,6 +34,13 @@ class RowRule(NamedTuple):
     weight: int
     filters: bool
     scores: bool
+
+    @classmethod
+    def of(cls, memo: Memo) -> RowRule:
+        """Read it off a memo that has roles."""
+        roles = memo.roles
+        assert roles is not None  # noqa: S101 others are left out
+        return cls(memo.instance.plugin, roles.state, memo.instance.weight, roles.filters, roles.scores)
 
 
 def _scores_alone(rule: RowRule) -> bool:

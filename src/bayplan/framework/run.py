@@ -15,7 +15,8 @@ import numpy as np
 from bayplan.cluster.columns import Bools, Int32s, Int64s, Row
 from bayplan.framework.evaluate import Attempt
 from bayplan.framework.groups import Unforeseen
-from bayplan.framework.plans import Narrowing, Plan, Plans, Unplanned
+from bayplan.framework.plan import Narrowing, Plan, Unplanned
+from bayplan.framework.plans import Plans
 from bayplan.framework.plugin import Prepared
 from bayplan.framework.settings import USUAL, Settings
 from bayplan.framework.verdict import Evaluation, Verdict
@@ -102,7 +103,7 @@ class Rules:
         if not self.table.count:
             return None
         plan = plans.plan(shape)
-        if plan.rejected:
+        if plan.is_rejected:
             return None
         for _ in range(TRIES):
             try:

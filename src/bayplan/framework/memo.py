@@ -1,0 +1,67 @@
+"""Memos: what one rule found for one part, what it read to find it, and what it has to say in one profile.
+
+Invariant: while a memo stands, preparing the rule again would find the same.
+Not here: what plans make of memos (plan.py, plans.py).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from bayplan.cluster.shapes import VOLUMES
+from bayplan.framework.groups import Ask, Recorder
+
+if TYPE_CHECKING:
+    from bayplan.cluster.table import Table
+    from bayplan.framework.plugin import Failed, Prepared, Rejected
+    from bayplan.framework.profile import Instance
+    from bayplan.framework.search import Search
+
+
+class Roles(NamedTuple):
+    """What a rule does for a part in one profile."""
+
+    state: object
+    filters: bool
+    scores: bool
+    prepares: bool                                         # its score, anew whenever it is asked
+    normalizes: bool
+
+
+class Memo:
+    """What one rule found for one part."""
+
+    def __init__(self, instance: Instance, part: object, table: Table) -> None:
+        self.instance = instance
+        self.part = part
+        view = Recorder(table)
+        self.prepared: Prepared[object] | Rejected | Failed = instance.plugin.prepare(part, view)
+        self.roles: Roles | None = None                    # None: it has nothing to say; set by the profile's plans
+        self.names: frozenset[str] | None = None           # the only nodes it lets a pod go to
+        self.rejects = False                               # it refuses the pod before any row is looked at
+        self.asks: dict[Ask, None] | None = None           # of a tally rule, once found out
+        self.search: Search | None = None                  # of a searching rule that filters
+        self.of_volumes = instance.plugin.reads is VOLUMES and part is not None
+        self._seen = table.ticks.value + (table.volumes.changes if self.of_volumes else 0)
+        self._plain = [read for read in view.reads if read.tally is None]
+        self._by_tally = [(read, read.tally) for read in view.reads if read.tally is not None]
+        self._versions = [tally.version for _, tally in self._by_tally]
+
+    @property
+    def reads_tallies(self) -> bool:
+        """Say whether it may be out of date though nothing but pods came and went."""
+        return bool(self._by_tally)
+
+    def stands(self, ticks: int, volume_changes: int) -> bool:
+        """Say whether all that was read still reads the same."""
+        seen = ticks + volume_changes if self.of_volumes else ticks
+        if self._seen != seen:
+            if not all(read.stands for read in self._plain):
+                return False
+            self._seen = seen
+        for place, (read, tally) in enumerate(self._by_tally):
+            if tally.version != self._versions[place]:
+                if not read.stands:
+                    return False
+                self._versions[place] = tally.version
+        return True
