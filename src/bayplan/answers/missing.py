@@ -36,9 +36,9 @@ class Kinds:
     """The objects of an input by kind."""
 
     def __init__(self, objects: Iterable[Object]) -> None:
-        self._by_kind: dict[type[Object], list[Object]] = defaultdict(list)
+        self._by_kind: dict[str, list[Object]] = defaultdict(list)
         for thing in objects:
-            self._by_kind[type(thing)].append(thing)
+            self._by_kind[type(thing).__name__].append(thing)
         self.names = {identity_of(thing) for things in self._by_kind.values() for thing in things}
         self.pods = [pod for pod in self.of(Pod) if isinstance(pod, Pod) and pod.status.phase not in FINISHED]
         self.claims = [claim for claim in self.of(PersistentVolumeClaim) if isinstance(claim, PersistentVolumeClaim)]
@@ -46,7 +46,7 @@ class Kinds:
 
     def of(self, kind: type[Object]) -> Sequence[Object]:
         """Return the objects of a kind."""
-        return self._by_kind.get(kind, ())
+        return self._by_kind.get(kind.__name__, ())
 
     def has(self, kind: str, name: str, namespace: str = "") -> bool:
         """Say whether an object is there."""

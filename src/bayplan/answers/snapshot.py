@@ -13,11 +13,12 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple, TypeAlias
 
-from bayplan.api.decode import Passed, Place, Refused, in_words, read_placed
+from bayplan.api.decode import KINDS, Passed, Place, Refused, in_words, read_placed
 from bayplan.api.defaults import DEFAULT_NAMESPACE, AdmissionError
 from bayplan.api.intake import as_stored
 from bayplan.api.objects import Node, Object, Pod, PodMeta
 from bayplan.api.policies import PriorityClass, RuntimeClass
+from bayplan.api.wider import Kinds, as_wide
 from bayplan.api.workloads import DaemonSet, Deployment, Job
 from bayplan.cluster.fold import put
 from bayplan.cluster.table import FINISHED, Table
@@ -44,7 +45,8 @@ class Cluster(NamedTuple):
 class Snapshot:
     """Reads manifests, then makes a cluster of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: Kinds = KINDS) -> None:
+        self._kinds = kinds  # wider ones carry fields that rules of somebody's own declare
         self.refused: list[str] = []
         self.passed: Counter[str] = Counter()  # kinds that do not matter, and how many of each
         self._things: list[Object] = []
@@ -57,7 +59,7 @@ class Snapshot:
     def read(self, file: str, raw: bytes) -> int:
         """Read a file's bytes; return how many objects there were."""
         number = 0
-        for found, place in read_placed(file, raw):
+        for found, place in read_placed(file, raw, self._kinds):
             number += 1
             if isinstance(found, Refused):
                 self._refuse(str(found))
@@ -97,7 +99,7 @@ class Snapshot:
         for thing, error in stored.refused:
             self._refuse(self._placed(thing, error, owners))
         objects: list[Object] = []
-        for thing in stored.objects:
+        for thing in stored.objects if self._kinds is KINDS else (as_wide(one, self._kinds) for one in stored.objects):
             lost = _lost(thing, nodes)
             if lost is None:
                 objects.append(thing)

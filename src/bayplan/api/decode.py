@@ -18,6 +18,7 @@ from bayplan.api import claims, objects, policies, workloads
 from bayplan.api.nulls import without_nulls
 from bayplan.api.objects import Object, Pod
 from bayplan.api.validate import faults_of
+from bayplan.api.wider import Kinds
 from bayplan.api.yamltree import Path, YamlError, documents
 
 MANIFEST_BYTES_MAX: Final = 256 * 2**20
@@ -133,12 +134,12 @@ def decode_pod(raw: bytes) -> Pod:
 
 def decode(raw: bytes) -> Object:
     """Read an object from JSON by its apiVersion and kind; raise UnknownKindError for kinds that no rule reads."""
-    return _decoded(raw, None)
+    return _decoded(raw, None, KINDS)
 
 
 def decode_tree(tree: object) -> Object:
     """Make an object of parsed JSON or YAML, by its apiVersion and kind."""
-    return _from_tree(tree, None)
+    return _from_tree(tree, None, KINDS)
 
 
 def in_words(path: Path) -> str:
@@ -163,29 +164,36 @@ _BYTE: Final = re.compile(r"\(byte (\d+)\)", re.ASCII)
 _MISREAD: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 
-def _decoded(raw: bytes | msgspec.Raw, inside: str | None) -> Object:
+def _decoded(raw: bytes | msgspec.Raw, inside: str | None, kinds: Kinds) -> Object:
     """Read an object; one in a list of pods need not say that it is a pod."""
     try:
         header = _header.decode(raw)
     except _MISREAD:
-        return _from_tree(_json_tree(raw), inside)
-    kind = _type_of(header.api_version, header.kind, inside)
+        return _from_tree(_json_tree(raw), inside, kinds)
+    kind = _type_of(header.api_version, header.kind, inside, kinds)
     try:
-        return _decoders[kind].decode(raw)
+        return _decoder(kind).decode(raw)
     except _MISREAD:
         return _converted(_json_tree(raw), kind)
 
 
-def _from_tree(tree: object, inside: str | None) -> Object:
+def _decoder(kind: type[Object]) -> msgspec.json.Decoder[Object]:
+    found = _decoders.get(kind)
+    if found is None:  # a wider one
+        found = _decoders[kind] = msgspec.json.Decoder(kind)
+    return found
+
+
+def _from_tree(tree: object, inside: str | None, kinds: Kinds) -> Object:
     if not isinstance(tree, dict):
         raise DecodeError((), f"expected an object with apiVersion and kind, got {_shown(tree)}")
-    return _converted(tree, _type_of(tree.get("apiVersion"), tree.get("kind"), inside))
+    return _converted(tree, _type_of(tree.get("apiVersion"), tree.get("kind"), inside, kinds))
 
 
-def _type_of(api_version: object, kind: object, inside: str | None) -> type[Object]:
+def _type_of(api_version: object, kind: object, inside: str | None, kinds: Kinds) -> type[Object]:
     """Find the struct of a kind; what the API server lists by type may leave both out."""
     if kind is None and inside is not None:
-        for (_, name), struct in KINDS.items():
+        for (_, name), struct in kinds.items():
             if name == inside:
                 return struct
         raise UnknownKindError(inside)
@@ -193,7 +201,7 @@ def _type_of(api_version: object, kind: object, inside: str | None) -> type[Obje
         if not isinstance(value, str) or not value:
             raise DecodeError((field,), f"expected the {field} of an object, got {_shown(value)}")
     group, _, version = str(api_version).rpartition("/")
-    found = KINDS.get((group, str(kind)))
+    found = kinds.get((group, str(kind)))
     if found is None or (not group and version != "v1"):
         raise UnknownKindError(str(kind))
     return found
@@ -306,6 +314,11 @@ class Place(NamedTuple):
     document: int
     inside: Path
     line_of: Callable[[Path], int]
+    kinds: Kinds = KINDS
+
+    def below(self, number: int, line_of: Callable[[Path], int]) -> Place:
+        """Return the place of an item of this list."""
+        return self._replace(inside=(*self.inside, "items", number), line_of=line_of)
 
     def refused(self, path: Path, problem: str) -> Refused:
         """Say what is wrong with a field of the object, and where that stands."""
@@ -321,7 +334,7 @@ def read_manifests(file: str, raw: bytes) -> Iterator[Found]:
     return (found for found, _ in read_placed(file, raw))
 
 
-def read_placed(file: str, raw: bytes) -> Iterator[Placed]:
+def read_placed(file: str, raw: bytes, kinds: Kinds = KINDS) -> Iterator[Placed]:
     """Read everything in a file, and say where each object stands, for whoever finds it wrong later."""
     if len(raw) > MANIFEST_BYTES_MAX:
         problem = f"expected at most {MANIFEST_BYTES_MAX:,} bytes, got {len(raw):,}; give it in several files"
@@ -329,29 +342,29 @@ def read_placed(file: str, raw: bytes) -> Iterator[Placed]:
         return
     text = raw.removeprefix(b"\xef\xbb\xbf")
     if text[:4096].lstrip()[:1] in {b"{", b"["}:
-        yield from _read_json(file, text)
+        yield from _read_json(file, text, kinds)
     else:
-        yield from _read_yaml(file, text)
+        yield from _read_yaml(file, text, kinds)
 
 
-def _read_yaml(file: str, text: bytes) -> Iterator[Placed]:
+def _read_yaml(file: str, text: bytes, kinds: Kinds) -> Iterator[Placed]:
     for number, read in enumerate(documents(text), 1):
         if isinstance(read, YamlError):
             yield Refused(file, number, read.line + 1, "", read.problem), None
         elif read.tree is not None:
-            yield from _read_tree(Place(file, number, (), read.line_of), read.tree, None)
+            yield from _read_tree(Place(file, number, (), read.line_of, kinds), read.tree, None)
 
 
 def _read_tree(place: Place, tree: object, inside: str | None) -> Iterator[Placed]:
     """Read an object, or each object of a list, from a tree."""
     if not isinstance(tree, dict) or not isinstance(items := tree.get("items"), list) or not _is_list(tree.get("kind")):
-        yield from _checked(place, lambda: _from_tree(tree, inside))
+        yield from _checked(place, lambda: _from_tree(tree, inside, place.kinds))
         return
     if len(place.inside) >= 2 * LISTS_DEPTH_MAX:
         yield place.refused((), f"expected at most {LISTS_DEPTH_MAX} lists inside each other"), place
         return
     for number, item in enumerate(items):
-        deeper = Place(place.file, place.document, (*place.inside, "items", number), _below(place.line_of, number))
+        deeper = place.below(number, _below(place.line_of, number))
         yield from _read_tree(deeper, item, _kind_in(tree.get("kind")))
 
 
@@ -368,7 +381,7 @@ def _kind_in(kind: object) -> str | None:
     return str(kind).removesuffix("List") or None
 
 
-def _read_json(file: str, text: bytes) -> Iterator[Placed]:
+def _read_json(file: str, text: bytes, kinds: Kinds) -> Iterator[Placed]:
     """Read JSON objects that follow each other; what begins like JSON but is not may still be YAML."""
     begin, number, lines = 0, 0, _JsonLines(text)
     while text[begin : begin + 4096].strip() or begin + 4096 < len(text):
@@ -384,11 +397,11 @@ def _read_json(file: str, text: bytes) -> Iterator[Placed]:
             at = _BYTE.search(str(error))
             if at is None or "trailing characters" not in str(error):
                 broken = _line_at(text, begin + int(at[1]) if at else end)
-                yield from _not_json(text[begin:], Refused(file, number, broken, "", f"expected JSON: {error}"))
+                yield from _not_json(text[begin:], Refused(file, number, broken, "", f"expected JSON: {error}"), kinds)
                 return
             end = begin + int(at[1]) - 1  # the bytes of a message count from one
         piece = text[begin:end]
-        yield from _read_value(Place(file, number, (), lines.question(piece)), lines, piece, None)
+        yield from _read_value(Place(file, number, (), lines.question(piece), kinds), lines, piece, None)
         begin = end
 
 
@@ -399,17 +412,17 @@ def _read_value(place: Place, lines: _JsonLines, raw: bytes | msgspec.Raw, insid
     except _MISREAD:
         top = _List()
     if top.items is None:
-        yield from _checked(place, lambda: _decoded(raw, inside))
+        yield from _checked(place, lambda: _decoded(raw, inside, place.kinds))
         return
     if len(place.inside) >= 2 * LISTS_DEPTH_MAX:
         yield place.refused((), f"expected at most {LISTS_DEPTH_MAX} lists inside each other"), place
         return
     for number, item in enumerate(top.items):
-        deeper = Place(place.file, place.document, (*place.inside, "items", number), lines.question(item))
+        deeper = place.below(number, lines.question(item))
         yield from _read_value(deeper, lines, item, _kind_in(top.kind))
 
 
-def _not_json(text: bytes, refusal: Refused) -> Iterator[Placed]:
+def _not_json(text: bytes, refusal: Refused, kinds: Kinds) -> Iterator[Placed]:
     """Try broken JSON as YAML, which may begin with a bracket too; if it is not that either, say why it is not JSON."""
     if len(text) > GUESS_BYTES_MAX:
         yield refusal, None
@@ -418,7 +431,7 @@ def _not_json(text: bytes, refusal: Refused) -> Iterator[Placed]:
     if any(isinstance(document, YamlError) for document in read):
         yield refusal, None
     else:
-        yield from _read_yaml(refusal.file, text)
+        yield from _read_yaml(refusal.file, text, kinds)
 
 
 class _JsonLines:

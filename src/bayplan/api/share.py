@@ -70,10 +70,17 @@ class Sharer:
 
 
 def _share_parts(fresh: msgspec.Struct, known: msgspec.Struct) -> None:
-    names, parts = _PARTS[type(fresh)]
+    if type(fresh) is not type(known):
+        return  # one was made, the other read with fields that a rule declares
+    names, parts = _PARTS.get(type(fresh)) or _wider_parts(type(fresh))
     for name, mine, other in zip(names, parts(fresh), parts(known), strict=True):
         if mine is not other and mine == other:
             force_setattr(fresh, name, other)
+
+
+def _wider_parts(struct: type[msgspec.Struct]) -> tuple[tuple[str, ...], Callable[..., tuple[object, ...]]]:
+    found = _PARTS[struct] = _fields(struct)
+    return found
 
 
 def _owner(pod: Pod) -> str:

@@ -49,7 +49,7 @@ Faults: TypeAlias = Iterator[Fault]
 
 def faults_of(thing: Object) -> list[Fault]:
     """List all that is wrong with an object."""
-    check = _CHECKS.get(type(thing))
+    check = next((_CHECKS[kind] for kind in type(thing).__mro__ if kind in _CHECKS), None)
     meta = getattr(thing, "metadata", None)
     found = list(_meta(meta, ("metadata",))) if isinstance(meta, PodMeta) else []
     if check is not None:

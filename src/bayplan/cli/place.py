@@ -16,7 +16,9 @@ import msgspec
 from bayplan.answers.missing import missing
 from bayplan.answers.snapshot import Cluster, Snapshot, waits
 from bayplan.answers.why import NoSuchPod, Why, meant, why, why_running
+from bayplan.api.decode import KINDS
 from bayplan.api.objects import Pod
+from bayplan.api.wider import FieldError, Kinds, widened
 from bayplan.cli import progress, sources, tables
 from bayplan.config.complaints import ConfigError
 from bayplan.config.files import load, refuse_extenders
@@ -109,7 +111,7 @@ def place(**given: object) -> int:
     if options.config is not None and options.algorithm_provider is not None:
         raise click.ClickException("give --config or --algorithm-provider, not both")
     rules = _rules(options)
-    snapshot = Snapshot()
+    snapshot = Snapshot(_kinds(rules))
     for name, raw in sources.opened(options.files):
         snapshot.read(name, raw)
     cluster = snapshot.cluster()
@@ -159,6 +161,24 @@ def _rules(options: Options) -> Mapping[str, Profile]:
         raise click.ClickException("\n".join(map(str, error.complaints))) from None
     except PluginNotLoaded as error:
         raise click.ClickException(str(error)) from None
+
+
+def _kinds(rules: Mapping[str, Profile]) -> Kinds:
+    """Return the kinds to read: with the fields that rules declare."""
+    asked = {
+        instance.name: tuple(instance.plugin.fields)
+        for profile in rules.values()
+        for instances in profile.points.values()
+        for instance in instances
+        if instance.plugin.fields
+    }
+    for name, fields in asked.items():
+        try:
+            widened(KINDS, fields)
+        except FieldError as error:
+            raise click.ClickException(f"plugin {name}: fields: {error}") from None
+    every = [field for fields in asked.values() for field in fields]
+    return widened(KINDS, every)
 
 
 def _tell_cost(registry: Registry, name: str) -> None:

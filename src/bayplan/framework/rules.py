@@ -10,7 +10,7 @@ Not here: the contract of whole plugins (plugin.py) and what nodes show (nodes.p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,8 @@ ScoreFunction: TypeAlias = Callable[["Pod", Nodes], Scores]
 FilterFunction: TypeAlias = Callable[["Pod", Nodes], Mask]
 ScoreNodeFunction: TypeAlias = Callable[["Pod", OneNode], int]
 FilterNodeFunction: TypeAlias = Callable[["Pod", OneNode], bool]
+
+Fields: TypeAlias = Sequence[str]
 
 F = TypeVar("F", bound=Callable[..., object])
 Numbers: TypeAlias = npt.NDArray[np.floating] | npt.NDArray[np.integer] | Sequence[float]
@@ -120,61 +122,75 @@ class FilterNodeRule(FilterRule):
 @overload
 def score(function: ScoreFunction, /) -> AnyPluginClass: ...
 @overload
-def score(*, weight: int = 1) -> Callable[[ScoreFunction], AnyPluginClass]: ...
+def score(*, weight: int = 1, fields: Fields = ()) -> Callable[[ScoreFunction], AnyPluginClass]: ...
 def score(
-    function: ScoreFunction | None = None, /, *, weight: int = 1
+    function: ScoreFunction | None = None, /, *, weight: int = 1, fields: Fields = ()
 ) -> AnyPluginClass | Callable[[ScoreFunction], AnyPluginClass]:
     """Make a function of the pod and the nodes that fit a rule: it returns a score from 0 to 100 for each.
 
     The scores of all rules are added up, each times its weight.
     """
-    return _decorated(function, ScoreRule, weight=weight)
+    return _decorated(function, ScoreRule, _Said(weight=weight, fields=fields))
 
 
 @overload
 def score_node(function: ScoreNodeFunction, /) -> AnyPluginClass: ...
 @overload
-def score_node(*, weight: int = 1) -> Callable[[ScoreNodeFunction], AnyPluginClass]: ...
+def score_node(*, weight: int = 1, fields: Fields = ()) -> Callable[[ScoreNodeFunction], AnyPluginClass]: ...
 def score_node(
-    function: ScoreNodeFunction | None = None, /, *, weight: int = 1
+    function: ScoreNodeFunction | None = None, /, *, weight: int = 1, fields: Fields = ()
 ) -> AnyPluginClass | Callable[[ScoreNodeFunction], AnyPluginClass]:
     """Make a function of the pod and one node a rule: it returns a score from 0 to 100; slow for many."""
-    return _decorated(function, ScoreNodeRule, weight=weight)
+    return _decorated(function, ScoreNodeRule, _Said(weight=weight, fields=fields))
 
 
 @overload
 def filter(function: FilterFunction, /) -> AnyPluginClass: ...  # noqa: A001 - a rule's author writes bayplan.filter
 @overload
-def filter(*, reason: str = "") -> Callable[[FilterFunction], AnyPluginClass]: ...  # noqa: A001 - as above
+def filter(*, reason: str = "", fields: Fields = ()) -> Callable[[FilterFunction], AnyPluginClass]: ...  # noqa: A001 - as above
 def filter(  # noqa: A001 - as above
-    function: FilterFunction | None = None, /, *, reason: str = ""
+    function: FilterFunction | None = None, /, *, reason: str = "", fields: Fields = ()
 ) -> AnyPluginClass | Callable[[FilterFunction], AnyPluginClass]:
     """Make a function of the pod and all nodes a rule: it returns True for each node where the pod may go."""
-    return _decorated(function, FilterRule, reason=reason)
+    return _decorated(function, FilterRule, _Said(reason=reason, fields=fields))
 
 
 @overload
 def filter_node(function: FilterNodeFunction, /) -> AnyPluginClass: ...
 @overload
-def filter_node(*, reason: str = "") -> Callable[[FilterNodeFunction], AnyPluginClass]: ...
+def filter_node(*, reason: str = "", fields: Fields = ()) -> Callable[[FilterNodeFunction], AnyPluginClass]: ...
 def filter_node(
-    function: FilterNodeFunction | None = None, /, *, reason: str = ""
+    function: FilterNodeFunction | None = None, /, *, reason: str = "", fields: Fields = ()
 ) -> AnyPluginClass | Callable[[FilterNodeFunction], AnyPluginClass]:
     """Make a function of the pod and one node a rule: it returns True where the pod may go; slow for many."""
-    return _decorated(function, FilterNodeRule, reason=reason)
+    return _decorated(function, FilterNodeRule, _Said(reason=reason, fields=fields))
 
 
 AnyPluginClass: TypeAlias = type[AnyPlugin]
 
 
-def _decorated(
-    function: F | None, kind: type[Rule], *, weight: int = 1, reason: str = ""
-) -> AnyPluginClass | Callable[[F], AnyPluginClass]:
+class _Said(NamedTuple):
+    """What a decorator is told."""
+
+    weight: int = 1
+    reason: str = ""
+    fields: Fields = ()
+
+    def checked(self) -> _Said:
+        """Refuse what cannot be meant, while the module is loaded."""
+        weight, reason, fields = self
+        if isinstance(weight, bool) or not isinstance(weight, int) or not 0 < weight <= WEIGHT_MAX:
+            raise TypeError(f"expected weight to be a whole number from 1 to {WEIGHT_MAX}, got {described(weight)}")
+        if not isinstance(reason, str):
+            raise TypeError(f"expected reason to be a text, got {described(reason)}")
+        if isinstance(fields, str) or not all(isinstance(field, str) for field in fields):
+            raise TypeError(f"expected fields to be a list of texts, got {described(fields)}")
+        return self
+
+
+def _decorated(function: F | None, kind: type[Rule], said: _Said) -> AnyPluginClass | Callable[[F], AnyPluginClass]:
     """Decorate at once, or give the decorator that will."""
-    if isinstance(weight, bool) or not isinstance(weight, int) or not 0 < weight <= WEIGHT_MAX:
-        raise TypeError(f"expected weight to be a whole number from 1 to {WEIGHT_MAX}, got {described(weight)}")
-    if not isinstance(reason, str):
-        raise TypeError(f"expected reason to be a text, got {described(reason)}")
+    weight, reason, fields = said.checked()
 
     def made(function: F) -> AnyPluginClass:
         if not callable(function):
@@ -190,6 +206,7 @@ def _decorated(
                 "name": name,
                 "rule": staticmethod(function),
                 "weight": weight,
+                "fields": tuple(fields),
                 "reason": reason or f"node(s) were turned down by {name}",
             },
         )

@@ -202,6 +202,43 @@ def test_a_rule_about_each_node_tells_its_cost_once(tmp_path: Path) -> None:
     assert ran.err.count("rule lonely is called once for every pod and node") == 1
 
 
+def test_a_rule_sees_the_fields_that_it_declares(tmp_path: Path) -> None:
+    """What our structs do not carry is kept for it: of pods read, of pods made, and of nodes."""
+    rule = tmp_path / "teams.py"
+    rule.write_text(
+        "import bayplan\n\n\n"
+        '@bayplan.filter_node(fields=["pod.metadata.annotations", "node.status.nodeInfo"])\n'
+        "def same_team(pod, node):\n"
+        '    team = (pod.metadata.annotations or {}).get("team", "")\n'
+        '    return node.object.status.node_info["osImage"].startswith(team)\n'
+    )
+    nodes = [NODE.replace("one", team).replace("status: {", f"status: {{nodeInfo: {{osImage: {team}-os}}, ")
+             for team in ("blue", "red")]  # fmt: skip
+    pod = POD.replace("namespace: shop", "namespace: shop, annotations: {team: red}")
+    ran = place(
+        "-f", manifests(tmp_path, *nodes, pod, WORKLOAD.format(kind="ReplicaSet")), "--plugin", rule, "-o", "json"
+    )
+
+    assert ran.json["refused"] == []
+    assert placed(ran)["shop/web"] == "red"
+    assert None not in placed(ran).values()
+
+
+def test_a_field_that_cannot_be_kept_is_refused_with_its_rule(tmp_path: Path) -> None:
+    """Before anything is read."""
+    rule = tmp_path / "odd.py"
+    rule.write_text(
+        "import bayplan\n\n\n"
+        '@bayplan.score_node(fields=["pod.spec.containers.tty"])\n'
+        "def odd(pod, node):\n"
+        "    return 1\n"
+    )
+    ran = place("-f", SAMPLES, "--plugin", rule)
+
+    assert ran.status == 1
+    assert "plugin odd: fields: pod.spec.containers: fields inside it cannot be kept one by one" in ran.err
+
+
 # --- what it cannot do -----------------------------------------------------------------------------------------------
 
 

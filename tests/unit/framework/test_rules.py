@@ -84,6 +84,13 @@ def test_a_weight_is_a_whole_number_above_nought(weight: object) -> None:
         bayplan.score(weight=weight)  # type: ignore[call-overload]
 
 
+@pytest.mark.parametrize("fields", ["pod.metadata.annotations", [1]])
+def test_fields_are_a_list_of_texts(fields: object) -> None:
+    """A single text is not a list of its letters."""
+    with pytest.raises(TypeError, match="expected fields to be a list of texts"):
+        bayplan.filter(fields=fields)  # type: ignore[call-overload]
+
+
 # --- what it is given ------------------------------------------------------------------------------------------------
 
 
