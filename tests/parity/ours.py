@@ -1,6 +1,7 @@
 """The seam: a case put to bayplan, its answer in the form of a case's `result`."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,12 +13,14 @@ from bayplan.cluster.fold import put
 from bayplan.cluster.reading import Reader
 from bayplan.cluster.table import Table
 from bayplan.cluster.view import View
-from bayplan.framework.plugin import Code, Outcome
+from bayplan.framework.plugin import Code, Outcome, Prepared
 from bayplan.framework.profile import DEFAULT_SCHEDULER, Profile
 from bayplan.framework.run import Rules
 from bayplan.framework.verdict import NO_NODES, NOT_TRIED, Evaluation
 from tests.parity.case import Case, Manifest, Result
 from tests.parity.profiles import profile_for
+
+Reserving: TypeAlias = Callable[[Row], list[object]]
 
 
 def evaluate(case: Case) -> Result:
@@ -60,7 +63,7 @@ def answer(table: Table, profile: Profile, pod: Pod) -> Result:
         result["skippedScore"] = list(evaluation.skipped_score)
     if evaluation.feasible.any():
         result["best"] = sorted(evaluation.names[row] for row in evaluation.best)
-        _volumes(pod, evaluation, result)
+        _volumes(pod, evaluation, result, _reserving(table, profile, pod, evaluation))
     else:
         result["fit_error"] = evaluation.message()
         result["unschedulablePlugins"] = sorted(evaluation.rejectors())
@@ -115,10 +118,30 @@ def _node(evaluation: Evaluation, row: int) -> Result:
     return result
 
 
-def _volumes(pod: Pod, evaluation: Evaluation, result: Result) -> None:
+def _reserving(table: Table, profile: Profile, pod: Pod, evaluation: Evaluation) -> Reserving:
+    """Return what says what a row has for the pod's claims: the oracle asks the binder even where it may not filter."""
+    if any(instance.plugin.overrides("reservation") for instance in profile.filter):
+        return evaluation.reservations
+    shape = Reader(table).shape(pod)
+    known = dict.fromkeys(instance for instances in profile.points.values() for instance in instances)
+    rules = [
+        (instance.plugin, instance.plugin.prepare(shape.part(instance.plugin.reads), View(table)))
+        for instance in known
+        if instance.plugin.overrides("reservation") and instance.plugin.reads is not None
+    ]
+
+    def taken(row: Row) -> list[object]:
+        view = View(table, np.array([row], np.intp))
+        found = (rule.reservation(ready.state, view, row) for rule, ready in rules if isinstance(ready, Prepared))
+        return [reservation for reservation in found if reservation is not None]
+
+    return taken
+
+
+def _volumes(pod: Pod, evaluation: Evaluation, result: Result, reserving: Reserving) -> None:
     """Say what placing the pod would write about its claims, for each node where there is something to write."""
     for row in np.flatnonzero(evaluation.feasible).tolist():
-        for reservation in evaluation.reservations(Row(row)):
+        for reservation in reserving(Row(row)):
             assert isinstance(reservation, Reservation)
             taking = reservation.named(pod)
             wanted: Result = {}
