@@ -32,3 +32,13 @@ def test_the_readme_asks_for_options_that_exist() -> None:
     asked = set(re.findall(r"bayplan place.*?(--[a-z-]+)", text))
 
     assert asked <= {name for one in place.params for name in one.opts}
+
+
+def test_the_readme_shows_what_its_first_command_prints() -> None:
+    """The lines shown are lines of the answer for the samples."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    golden = (ROOT / "tests" / "golden" / "place" / "samples.txt").read_text(encoding="utf-8").splitlines()
+
+    assert shown is not None
+    assert set(shown.group(1).splitlines()) <= set(golden)
