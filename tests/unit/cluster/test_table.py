@@ -3,42 +3,15 @@
 The histories are those of the engine check; what is compared is everything that a rule can read (tests/dump.py).
 """
 
-import numpy as np
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from bayplan.api.objects import Pod
-from bayplan.cluster.fold import put
-from bayplan.cluster.rows import NodeQuestion, judged, judged_row
-from bayplan.cluster.shapes import node_choice_of
-from bayplan.cluster.tallies import recounted
+from bayplan.api.objects import uid_of
+from bayplan.cluster.fold import drop, put
+from bayplan.cluster.table import Table
 from tests.dump import ask_alike, differences, dump
-from tests.engine.asking import ask_everything
-from tests.engine.changes import CHANGES, World
-from tests.engine.pool import pool_of
-from tests.kit import ZONE, a_cluster, a_pod, node
-from tests.parity.topics.draw import Draw
-
-SEEDS = st.integers(0, 1 << 30)
-STEPS = st.lists(st.tuples(st.sampled_from(sorted(CHANGES)), SEEDS), max_size=40)
-"""Which changes happen in which order, and each one's luck: so a failing history shrinks."""
-
-
-def a_world(seed: int) -> World:
-    """Return a world at its beginning."""
-    draw = Draw(seed)
-    return World(draw, pool_of(draw))
-
-
-def lived(seed: int, steps: list[tuple[str, int]]) -> World:
-    """Return a world after a history in which rules asked about it, so that it has much to keep up to date."""
-    world = a_world(seed)
-    ask_everything(world, Draw(seed))
-    for place, (name, luck) in enumerate(steps):
-        CHANGES[name][0](world, Draw(luck))
-        if place % 5 == 2:
-            ask_everything(world, Draw(luck))
-    return world
+from tests.kit import ZONE, a_cluster, a_pod, neighbours, node, term
+from tests.unit.cluster.worlds import SEEDS, STEPS, lived
 
 
 @settings(max_examples=60)
@@ -52,38 +25,11 @@ def test_a_table_equals_one_built_from_the_objects(seed: int, steps: list[tuple[
     assert list(differences(dump(world.table), dump(fresh))) == []
 
 
-@settings(max_examples=30)
-@given(seed=SEEDS, steps=STEPS)
-def test_domain_numbers_are_the_sums_of_their_rows(seed: int, steps: list[tuple[str, int]]) -> None:
-    """What a tally keeps per domain is what counting its rows gives."""
-    table = lived(seed, steps).table
-
-    for tally in table.all_tallies():
-        for domains in tally._domains.values():
-            kept = dict(zip(domains.key.values, domains.numbers.tolist(), strict=False))
-            assert {value: number for value, number in kept.items() if number} == {
-                value: number for value, number in recounted(tally, domains.key, domains.scope).items() if number
-            }
-
-
-@settings(max_examples=30)
-@given(seed=SEEDS, steps=STEPS)
-def test_asking_all_rows_is_asking_each(seed: int, steps: list[tuple[str, int]]) -> None:
-    """A node selector asked once per label value says of every node what its labels and name say."""
-    world = lived(seed, steps)
-    table = world.table
-    live = np.flatnonzero(table.columns.live[: table.columns.rows]).tolist()
-
-    for template in world.pool.pods:
-        for question in questions_of(template):
-            together = judged(question, table)
-            assert [bool(together[row]) for row in live] == [judged_row(question, table, row) for row in live]
-
-
-def questions_of(pod: Pod) -> list[NodeQuestion]:
-    """Return what a pod asks of nodes."""
-    choice = node_choice_of(pod)
-    return [choice.required, *(term for _, term in (choice.preferred.terms if choice.preferred is not None else ()))]
+def requested(table: Table, name: str) -> dict[str, int]:
+    """Return what is asked for on a node."""
+    columns, row = table.columns, table.row_of[name]
+    found = {resource: int(columns.requested[place, row]) for resource, place in columns.resources.items()}
+    return {resource: amount for resource, amount in found.items() if amount}
 
 
 def test_a_row_beyond_the_first_block_is_counted() -> None:
@@ -102,4 +48,113 @@ def test_a_stray_pod_is_counted_once_its_node_comes() -> None:
     assert not table.pods
 
     put(table, node("late"))
-    assert [resident.pod.metadata.name for resident in table.pods.values()] == ["early"]
+    assert requested(table, "late") == {"cpu": 1000, "pods": 1}
+
+
+def test_pods_of_a_node_that_goes_are_back_when_it_is() -> None:
+    """Whichever row it gets; an assumed pod is still assumed."""
+    table = a_cluster(node("n"), a_pod("bound", on="n", cpu=1))
+    table.place(a_pod("assumed", cpu=2), table.row_of["n"], is_assumed=True)
+    table.drop_node("n")
+    assert not table.pods
+
+    put(table, node("other"))
+    put(table, node("n"))
+    assert requested(table, "n") == {"cpu": 3000, "pods": 2}
+    assert {one.pod.metadata.name: one.is_assumed for one in table.pods.values()} == {"bound": False, "assumed": True}
+
+
+def test_a_stray_pod_that_goes_does_not_come_back() -> None:
+    """Nor does one that finishes, or turns up elsewhere."""
+    strays = [a_pod(name, on="late") for name in ("gone", "done", "moved", "stays")]
+    table = a_cluster(node("other"), *strays)
+    drop(table, strays[0])
+    put(table, a_pod("done", on="late", phase="Succeeded"))
+    put(table, a_pod("moved", on="other"))
+    put(table, node("late"))
+
+    assert {one.pod.metadata.name: one.row for one in table.pods.values()} == {
+        "moved": table.row_of["other"],
+        "stays": table.row_of["late"],
+    }
+
+
+def test_a_confirmed_pod_is_assumed_no_more() -> None:
+    """It is the same resident, counted once."""
+    table = a_cluster(node("n"))
+    pod = a_pod("p", cpu=1)
+    table.place(pod, table.row_of["n"], is_assumed=True)
+    put(table, pod)  # still unbound, as the watch may yet say
+    assert table.is_assumed(uid_of(pod))
+
+    put(table, a_pod("p", cpu=1, on="n"))
+    assert not table.is_assumed(uid_of(pod))
+    assert requested(table, "n") == {"cpu": 1000, "pods": 1}
+
+
+def test_a_pod_is_counted_as_it_is_now() -> None:
+    """Resized, relabelled or terminating, the old count goes and the new one comes."""
+    pod = a_pod("p", on="n", cpu=1, labels="app=web")
+    table = a_cluster(node("n"), pod)
+    put(table, a_pod("p", on="n", cpu=2, labels="app=db"))
+
+    assert requested(table, "n") == {"cpu": 2000, "pods": 1}
+    assert [one.labels for one in table.residents.all_label_sets() if one.rows] == [{"app": "db"}]
+
+
+def test_a_finished_pod_is_forgotten_whatever_it_was() -> None:
+    """On a row or nominated."""
+    table = a_cluster(node("n"), a_pod("p", on="n"), a_pod("q", nominated="n"))
+    put(table, a_pod("p", on="n", phase="Failed"))
+    put(table, a_pod("q", nominated="n", phase="Succeeded"))
+
+    assert not table.pods
+    assert not table.nominations
+
+
+def test_a_nomination_waits_for_its_node() -> None:
+    """As bound pods do; and goes when the pod is bound, is nominated elsewhere or goes."""
+    table = a_cluster(a_pod("p", nominated="n"), a_pod("q", nominated="n"), a_pod("r", nominated="n"))
+    assert not table.nominations
+    put(table, a_pod("q"))
+    drop(table, a_pod("r"))
+
+    put(table, node("n"))
+    assert {one.pod.metadata.name for one in table.nominations.values()} == {"p"}
+
+    table.drop_node("n")
+    put(table, node("n"))
+    assert {one.pod.metadata.name for one in table.nominations.values()} == {"p"}
+
+    put(table, a_pod("p", on="n"))
+    assert not table.nominations
+
+
+def test_terms_of_a_nominated_pod_are_known_before_anybody_asks() -> None:
+    """Others may be judged as if it ran there, so that what it minds must have a number."""
+    hermit = a_pod("hermit", nominated="n", affinity=neighbours(far=[term("app=web")]))
+    table = a_cluster(node("n"), hermit)
+
+    assert len(table.carried) == 1
+
+
+def test_what_was_new_stays_known() -> None:
+    """A resource, taint set or term that has gone keeps its number: nobody else gets it."""
+    table = a_cluster(node("n", taints="a:NoSchedule", example_com__gpu=1))
+    number, place = table.columns.taint_set[0], table.columns.resources["example.com/gpu"]
+    put(table, node("n"))
+    put(table, node("m", taints="b:NoSchedule"))
+    put(table, node("n", taints="a:NoSchedule", example_com__gpu=2))
+
+    assert table.columns.taint_set[table.row_of["n"]] == number
+    assert table.columns.allocatable[place, table.row_of["n"]] == 2
+
+
+def test_a_node_told_again_changes_nothing() -> None:
+    """An equal object is no news."""
+    table = a_cluster(node("n", zone="1", images={"app": 5}), a_pod("p", on="n", cpu=1))
+    table.key(ZONE)
+    before = dump(table)
+    put(table, replace(node("n", zone="1", images={"app": 5})))
+
+    assert list(differences(dump(table), before)) == []
