@@ -7,6 +7,7 @@ Not here: reading one (ours_decode.py), and what batch profiles name (the batch 
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta
@@ -50,7 +51,7 @@ class BindPods(Setting, frozen=True, kw_only=True):
     ] = None
     burst: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="bindings at once beyond qps; absent: 0, or 20 under a Policy"),
+        Meta(description="bindings at once; absent: a second's worth, or 20 under a Policy"),
     ] = None
 
 
@@ -97,5 +98,6 @@ class BayplanConfiguration(Setting, frozen=True, kw_only=True):
 def bind_limits(given: BindPods, scheduling: Scheduling | None) -> BindPods:
     """Return how fast pods are bound, with what is meant where nothing is said."""
     is_policy = isinstance(scheduling, Policy)
-    qps, burst = (POLICY_QPS, POLICY_BURST) if is_policy else (0.0, 0)
-    return BindPods(qps=qps if given.qps is None else given.qps, burst=burst if given.burst is None else given.burst)
+    qps = given.qps if given.qps is not None else POLICY_QPS if is_policy else 0.0
+    burst = given.burst if given.burst is not None else POLICY_BURST if is_policy else math.ceil(qps)
+    return BindPods(qps=qps, burst=burst)

@@ -14,7 +14,7 @@ import msgspec
 
 from bayplan.config import strict
 from bayplan.config.arguments import read_arguments
-from bayplan.config.complaints import Complaints, Path
+from bayplan.config.complaints import Complaints, Path, path_of
 from bayplan.config.making import made
 from bayplan.config.policy import Policy, Predicate, Priority, in_force
 from bayplan.config.policy_names import ARGUMENTS, PREDICATES, PRIORITIES, RATIO, Tree
@@ -64,7 +64,7 @@ def arguments_of(
         inner = complaint.path
         for step in _INNER:
             inner = inner.removeprefix(f"{step}.")
-        complaints.add((*path, written, *_steps(inner)), complaint.message)
+        complaints.add((*path, written, *path_of(inner)), complaint.message)
     return plugin, found
 
 
@@ -75,10 +75,6 @@ def points_problem(name: str, point: str, registry: Registry) -> str | None:
         return None
     acts = ", ".join(one for one in POINTS if one in points)
     return f"{name} does not act at {point}; it acts at {acts}"
-
-
-def _steps(path: str) -> Path:
-    return (path,) if path else ()
 
 
 def _tree(field: str, given: object) -> Tree:
@@ -102,6 +98,7 @@ class _Making:
         self.gates = gates
         self.complaints = complaints
         self.names = {plugin for known in PREDICATES.values() for plugin in known.plugins}
+        self.by_hand = self._made_by_hand()
         managed = (resource for extender in policy.extenders for resource in extender.managed_resources)
         self.ignored = tuple(resource.name for resource in managed if resource.ignored_by_scheduler)
 
@@ -119,9 +116,7 @@ class _Making:
                 if plugin not in found and self.registry.rule(plugin) is not None:
                     found[plugin] = self.instance(plugin, plugin, self._filter_arguments(plugin))
                     self.names.add(plugin)
-        for plugin in self._by_hand("filter"):
-            found.setdefault(plugin, self.instance(plugin, plugin, {}))
-        return list(found.values())
+        return [*found.values(), *self._by_hand("filter")]
 
     def scores(self) -> list[Instance]:
         """Return what priorities are today; the weights of two names for one rule add up."""
@@ -133,10 +128,7 @@ class _Making:
                 found[key] = msgspec.structs.replace(other, weight=other.weight + instance.weight)
             else:
                 found[key] = instance
-        for plugin in self._by_hand("score"):
-            if not any(one.plugin.name == plugin for one in found.values()):
-                found[plugin] = self.instance(self._own_name(plugin), plugin, {}, self.registry.weight(plugin))
-        return list(found.values())
+        return [*found.values(), *self._by_hand("score")]
 
     def _score(self, priority: Priority) -> tuple[object, Instance]:
         if priority.argument is not None:
@@ -177,11 +169,18 @@ class _Making:
         self.names.add(found)
         return found
 
-    def _by_hand(self, point: str) -> list[str]:
-        """Name the rules given by hand that act at a point and that the Policy does not name itself."""
+    def _by_hand(self, point: str) -> list[Instance]:
+        """Return the rules given by hand that act at a point: each is one instance, wherever it acts."""
+        return [one for name, one in self.by_hand.items() if point in self.registry.points(name)]
+
+    def _made_by_hand(self) -> dict[str, Instance]:
         named = {predicate.name for predicate in self.policy.predicates or ()}
         named |= {priority.name for priority in self.policy.priorities or ()}
-        return [name for name in self.registry.by_hand if name not in named and point in self.registry.points(name)]
+        return {
+            name: self.instance(self._own_name(name), name, {}, self.registry.weight(name))
+            for name in self.registry.by_hand
+            if name not in named
+        }
 
 
 def order_of(predicate: Predicate) -> int:

@@ -261,8 +261,8 @@ def _listed(point: str, order: Order, spelled: Mapping[str, str], known: _Known)
         origin = said if where is None else known.origin((*where, "name"))
         entry: dict[str, Node] = {"name": Value(spelled.get(name, name), origin)}
         if point in SCORES:
-            weighed = where is not None and known.origin((*where, "weight")) != DEFAULT
-            entry["weight"] = Value(order.weights.get(name, 1), origin if where is None or weighed else DEFAULT)
+            weight = order.weights.get(name, 1)
+            entry["weight"] = Value(weight, said if where is None else known.origin((*where, "weight")))
         found.append(entry)
     return found or Value([], DEFAULT)
 

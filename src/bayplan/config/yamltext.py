@@ -82,7 +82,7 @@ def _with_remark(line: str, value: Value, *, remarks: bool) -> str:
 def _scalar(value: object) -> str:
     """Write a scalar so that it is read back as itself."""
     if isinstance(value, str):
-        return value if _PLAIN.fullmatch(value) and _reads_back(value) else json.dumps(value)
+        return value if _PLAIN.fullmatch(value) and _reads_back(value) else _quoted(value)
     return json.dumps(value)
 
 
@@ -90,3 +90,13 @@ def _reads_back(word: str) -> bool:
     """Say whether YAML takes a word for a text, and not for `yes` or `null`."""
     found = next(iter(documents(word.encode())), None)
     return getattr(found, "tree", None) == word
+
+
+def _quoted(words: str) -> str:
+    return '"' + "".join(map(_escaped, words)) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in {'"', "\\"}:
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\U{ord(character):08X}"

@@ -175,7 +175,7 @@ def test_the_scores_of_kubernetes_1_0() -> None:
 
 
 def test_the_scores_of_kubernetes_1_13() -> None:
-    """Three strategies of one rule beside each other, the weights of two names for one rule added, rules by argument."""
+    """Three strategies of one rule side by side, the weights of two names for one rule added, rules by argument."""
     pod = replace(web(cpu=1, memory="2Gi", images="big:v1"), spec=replace(
         web(cpu=1, memory="2Gi", images="big:v1").spec, affinity=needs(likes={"rack=a": 5})))  # fmt: skip
     found = weighted(NEW, pod, [*SCENE, there("third", taints="soft:PreferNoSchedule", cpu=4, memory="4Gi",
