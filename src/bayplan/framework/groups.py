@@ -58,6 +58,7 @@ class NodeRule(NamedTuple):
     filters: bool
     scores: bool
     normalizes: bool
+    is_ours: bool
 
     @classmethod
     def of(cls, memo: Memo) -> NodeRule:
@@ -65,7 +66,7 @@ class NodeRule(NamedTuple):
         roles = memo.roles
         assert roles is not None  # noqa: S101 others are left out
         return cls(memo.instance.plugin, roles.state, memo.instance.weight, roles.filters, roles.scores,
-                   roles.normalizes)
+                   roles.normalizes, roles.is_ours)
 
 
 class Recorder(View):
@@ -356,12 +357,13 @@ class Groups:
 
     # 5 what groups answer
 
-    def view(self, ids: Rows, live: bytes, fits: bytes) -> GroupView:
-        """Return the view of some groups, named by which are live and which of them fit."""
-        key = (live, fits)
+    def view(self, feasible: Int64s, live: bytes, fitting: bytes, fits: Bools | None = None) -> GroupView:
+        """Return the view of the groups that have feasible rows, and of these the ones that fit."""
+        key = (live, fitting)
         found = self._views.get(key)
         if found is None:
-            found = self._views[key] = GroupView(self, ids)
+            ids = np.flatnonzero(feasible > 0)
+            found = self._views[key] = GroupView(self, ids if fits is None else ids[fits])
             if len(self._views) > VIEWS_KEPT:
                 self._views.popitem(last=False)
         return found
@@ -388,7 +390,9 @@ class GroupView(Topology):
         super().__init__(groups.table)
         self.groups = groups
         self.ids = ids
-        self.rows_in: Int64s = groups.size                 # (groups,) how many feasible rows each has; set by the plan
+        self.rows_in: Int64s = groups.size                 # (groups,) how many feasible rows each has
+        self._many: int | None = None
+        self._distinct: dict[tuple[str, bool], int] = {}
         self._gathered: dict[Ask, Int64s] = {}
         self._bits: dict[Ask, Bools] = {}
         self.asked: dict[Tally, None] = {}                 # whose numbers by domain were asked
@@ -453,13 +457,27 @@ class GroupView(Topology):
     def many(self, feasible: Bools) -> int:
         """Count the nodes among the feasible."""
         self.asked_many = True
-        rows = self.rows_in[self.ids]
-        return int(rows.sum()) if feasible.all() else int(rows[feasible].sum())
+        if feasible is not self.every:
+            return int(self.rows_in[self.ids[feasible]].sum())
+        if self._many is None:
+            self._many = sum(self.rows_in[self.ids].tolist())
+        return self._many
+
+    def holding(self, rows_in: Int64s) -> GroupView:
+        """Note how many feasible rows each group has now."""
+        self.rows_in = rows_in
+        self._many = None
+        return self
 
     def distinct(self, key: str, feasible: Bools, *, absent: bool) -> int:
         """Count the domains of a key among the feasible."""
         ask = Ask("domain", key)
         if ask not in self.groups.facts:
             raise Unforeseen(ask)
+        if feasible is self.every and (key, absent) in self._distinct:
+            return self._distinct[key, absent]
         found = set(self._domain(key)[feasible].tolist())
-        return len(found) - (not absent and ABSENT in found)
+        number = len(found) - (not absent and ABSENT in found)
+        if feasible is self.every:
+            self._distinct[key, absent] = number
+        return number

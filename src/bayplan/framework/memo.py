@@ -26,6 +26,7 @@ class Roles(NamedTuple):
     scores: bool
     prepares: bool                                         # its score, anew whenever it is asked
     normalizes: bool
+    is_ours: bool                                          # its scores are known to be in range
 
 
 class Memo:

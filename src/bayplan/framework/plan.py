@@ -165,13 +165,12 @@ class Plan:
 
     def bonus_of(self, feasible: Int64s, live: bytes) -> Int32s | None:
         """Work out the bonus of the groups that have feasible rows."""
-        view = self.groups.view(np.flatnonzero(feasible > 0), live, b"")
-        view.rows_in = feasible
+        view = self.groups.view(feasible, live, b"").holding(feasible)
         fits = self.fitting(view)
-        if not fits.all():
-            view = self.groups.view(view.ids[fits], live, fits.tobytes())
-            view.rows_in = feasible
+        if fits is not view.every and not fits.all():
+            view = self.groups.view(feasible, live, fits.tobytes(), fits).holding(feasible)
         if not len(view):
+            self._note(view)
             return None
         total = self._scores(view)
         self._note(view)
@@ -181,11 +180,10 @@ class Plan:
 
     def fitting(self, view: GroupView) -> Bools:
         """Ask the tally rules which groups fit."""
-        fits = np.ones(len(view), np.bool_)                            # (groups,)
+        fits = view.every                                              # (groups,)
         for rule in self.keys:
             if rule.roles.filters:
-                fits &= rule.memo.instance.plugin.fits(rule.roles.state, view.as_rows)
-        self._note(view)
+                fits = fits & rule.memo.instance.plugin.fits(rule.roles.state, view.as_rows)
         return fits
 
     def _scores(self, view: GroupView) -> Int64s:
@@ -208,7 +206,8 @@ class Plan:
             scores = plugin.score(state, view.as_rows, every)
             if roles.normalizes:
                 scores = plugin.normalize(state, view.as_rows, scores, every)
-            _check(scores)
+            if not roles.is_ours:
+                _check(scores)
             total += scores * rule.memo.instance.weight
         return total
 
@@ -218,7 +217,8 @@ class Plan:
             scores = self.groups.raw(place)[view.ids]
             if rule.normalizes:
                 scores = rule.plugin.normalize(rule.state, view.as_rows, scores, every)
-            _check(scores)
+            if not rule.is_ours:
+                _check(scores)
             total += scores * rule.weight
         return total
 
@@ -266,8 +266,7 @@ class Plan:
         self.bonus()                                       # so that what follows is up to date with the tallies
         feasible = self.groups.size - self._off_in[:len(self.groups.size)]
         feasible[0] = 0
-        view = self.groups.view(np.flatnonzero(feasible > 0), (feasible > 0).tobytes(), b"")
-        view.rows_in = feasible
+        view = self.groups.view(feasible, (feasible > 0).tobytes(), b"").holding(feasible)
         alive = np.zeros(len(self.groups.size), np.bool_)              # (groups,)
         alive[view.ids] = self.fitting(view)
         mask = alive[of] & (column >= 0)                               # (rows,)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bayplan.framework.settings import Settings
 
 T = TypeVar("T")
+OURS = "bayplan.plugins."
 OwnKey: TypeAlias = tuple[int, ...]
 GroupKey: TypeAlias = tuple[tuple[int, ...], frozenset[Ask]]
 
@@ -165,7 +166,8 @@ class Plans:
             scores = scores and filters                    # nothing to search: it scores nothing either
             memo.search = Search(self.table, plugin, state) if filters else None
         if filters or scores:
-            memo.roles = Roles(state, filters, scores, prepares, plugin.overrides("normalize"))
+            memo.roles = Roles(state, filters, scores, prepares, plugin.overrides("normalize"),
+                               type(plugin).__module__.startswith(OURS))
 
     def _prepared_score(self, memo: Memo, state: object) -> tuple[object, bool]:
         """Ask once whether a rule scores this part at all; only tally rules may have it depend on what is feasible."""

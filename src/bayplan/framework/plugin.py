@@ -35,6 +35,7 @@ S = TypeVar("S")                                           # what it prepares fr
 
 FITS: Final = 0
 SCORE_MAX: Final = 100
+FEW: Final = 48
 
 
 class Code(enum.StrEnum):
@@ -273,9 +274,18 @@ class PodsMoved(NamedTuple):
     removed: Sequence[Resident] = ()
 
 
+def span(scores: Scores, feasible: Mask) -> tuple[int, int]:
+    """Return the lowest and the highest score among the feasible rows; (0, 0) when there is none."""
+    if len(scores) <= FEW:                                 # plain Python beats NumPy's call by far
+        few = [score for score, is_feasible in zip(scores.tolist(), feasible.tolist(), strict=True) if is_feasible]
+        return (min(few), max(few)) if few else (0, 0)
+    among = scores[feasible]
+    return (int(among.min()), int(among.max())) if len(among) else (0, 0)
+
+
 def to_hundred(scores: Scores, feasible: Mask, *, reverse: bool = False) -> Scores:
     """Scale scores so that the best feasible row has 100 (or, reversed, 0), as kube-scheduler's default normaliser."""
-    best = int(scores[feasible].max(initial=0))
+    best = max(span(scores, feasible)[1], 0)
     if best == 0:
         return np.full_like(scores, SCORE_MAX) if reverse else scores
     scaled = SCORE_MAX * scores // best                       # raw scores are never negative here

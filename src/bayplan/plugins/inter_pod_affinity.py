@@ -37,6 +37,7 @@ from bayplan.framework.plugin import (
     Ruling,
     Scores,
     Skip,
+    span,
     unresolvable,
     unschedulable,
 )
@@ -243,8 +244,7 @@ class InterPodAffinity(Plugin[Neighbours, State]):
 
     def normalize(self, state: State, view: View, scores: Scores, feasible: Mask) -> Scores:
         """Stretch the feasible scores over 0..100; all equal, all get nothing."""
-        among = scores[feasible]
-        low, high = int(among.min()), int(among.max())
+        low, high = span(scores, feasible)
         if high <= low:
             return np.zeros(len(view), np.int64)
         return (100.0 * ((scores - low) / float(high - low))).astype(np.int64)      # divided first, then truncated

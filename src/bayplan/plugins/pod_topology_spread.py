@@ -36,6 +36,7 @@ from bayplan.framework.plugin import (
     Ruling,
     Scores,
     Skip,
+    span,
     unresolvable,
     unschedulable,
 )
@@ -229,7 +230,10 @@ class PodTopologySpread(Plugin[Spread, State]):
         total = np.zeros(len(view))                                    # (rows,) float64
         for rule, weight in zip(state.soft, state.weights, strict=True):
             number = view.count(rule.tally) if rule.key == HOSTNAME else view.count(rule.tally, rule.key, rule.scope)
-            total += np.where(view.has(rule.key), number * weight + (rule.skew_max - 1), 0.0)
+            part = number * weight
+            part += rule.skew_max - 1
+            part *= view.has(rule.key)                     # nothing where the label is absent
+            total += part
         total += 0.5
         scores = total.astype(np.int64)                                # rounds half away from zero; never negative
         if state.ignored is not None:
@@ -239,12 +243,11 @@ class PodTopologySpread(Plugin[Spread, State]):
     def normalize(self, state: State, view: View, scores: Scores, feasible: Mask) -> Scores:
         """Give the emptiest domains the most."""
         ignored = state.ignored
-        counted = scores[feasible & ~ignored] if ignored is not None else scores[feasible]
-        high = int(counted.max(initial=0))
-        if high == 0:
+        low, high = span(scores, feasible & ~ignored if ignored is not None else feasible)
+        if high <= 0:
             result = np.full(len(view), SCORE_MAX, np.int64)
         else:
-            result = (high + int(counted.min())) - scores
+            result = (high + low) - scores
             result *= SCORE_MAX
             result //= high
         if ignored is not None:
