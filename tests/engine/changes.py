@@ -10,7 +10,20 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
-from bayplan.api.objects import Labels, Node, Pod, PodMeta, Taint, uid_of
+from bayplan.api.objects import (
+    Affinity,
+    Labels,
+    LabelSelector,
+    Node,
+    Pod,
+    PodAffinityTerm,
+    PodAntiAffinity,
+    PodMeta,
+    Taint,
+    TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
+    uid_of,
+)
 from bayplan.cluster.claims import Reservation, claim_name
 from bayplan.cluster.columns import Row
 from bayplan.cluster.table import Table
@@ -18,7 +31,7 @@ from bayplan.cluster.trial import Trial
 from tests.engine.pool import Pool
 from tests.engine.twin import Twin
 from tests.parity.topics.draw import Draw
-from tests.parity.topics.words import HOSTNAME, pod_labels
+from tests.parity.topics.words import HOSTNAME, POD_LABELS, TOPOLOGY_KEYS, pod_labels
 
 NODES_MOST: Final = 60
 GHOST: Final = "n99"
@@ -55,6 +68,8 @@ class World(Twin):
         found = draw.choice(self.templates)
         if draw.chance(0.1):
             found = replace(found, metadata=_meta(found, labels=pod_labels(draw)))
+        if draw.chance(0.1):
+            found = replace(found, spec=replace(found.spec, topology_spread_constraints=(_spreading(draw),)))
         if draw.chance(0.05):
             found = replace(found, spec=replace(found.spec, volumes=draw.choice(self.pool.pods).spec.volumes))
         return found
@@ -132,8 +147,34 @@ def _some_node(world: World, draw: Draw) -> str:
 
 def bind_pod(world: World, draw: Draw) -> None:
     """Have a pod appear on a node, placed there by somebody else."""
-    pod = world.new_pod(world.template(draw), node=_some_node(world, draw))
+    template = draw.choice(world.pool.pods) if draw.chance(0.3) else world.template(draw)
+    pod = world.new_pod(template, node=_some_node(world, draw))
+    if draw.chance(0.25):
+        pod = replace(pod, spec=replace(pod.spec, affinity=_minding(draw)))
     world.put(replace(pod, status=replace(pod.status, phase="Running")))
+
+
+def _spreading(draw: Draw) -> TopologySpreadConstraint:
+    """Return a constraint within a scope of its own: whose nodes count depends on their taints."""
+    return TopologySpreadConstraint(
+        max_skew=draw.randint(1, 3),
+        topology_key=draw.weighted(TOPOLOGY_KEYS),
+        when_unsatisfiable=draw.choice(["DoNotSchedule", "ScheduleAnyway"]),
+        label_selector=LabelSelector(match_labels={"app": draw.choice(POD_LABELS["app"])}),
+        node_taints_policy="Honor",
+    )
+
+
+def _minding(draw: Draw) -> Affinity:
+    """Return a term that hardly anybody has carried before: pods of some app are kept away, or wished away."""
+    term = PodAffinityTerm(
+        topology_key=draw.weighted(TOPOLOGY_KEYS),
+        label_selector=LabelSelector(match_labels={"app": draw.choice(POD_LABELS["app"])}),
+    )
+    if draw.chance(0.2):
+        return Affinity(pod_anti_affinity=PodAntiAffinity(required_during_scheduling_ignored_during_execution=(term,)))
+    wish = WeightedPodAffinityTerm(weight=draw.randint(1, 100), pod_affinity_term=term)
+    return Affinity(pod_anti_affinity=PodAntiAffinity(preferred_during_scheduling_ignored_during_execution=(wish,)))
 
 
 def nominate_pod(world: World, draw: Draw) -> None:
