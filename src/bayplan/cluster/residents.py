@@ -130,11 +130,13 @@ class Residents:
         tally = self._tallies.get(match)
         if tally is None:
             tally = self._tallies[match] = Tally()
+            numbers: dict[int, int] = {}
             for label_set in self._label_sets.values():
                 if label_set.matches(match):
                     label_set.tallies.append(tally)
                     for row, number in label_set.rows.items():
-                        tally.add(row, number)
+                        numbers[row] = numbers.get(row, 0) + number
+            tally.fill(numbers)
         return tally
 
     def all_tallies(self) -> Iterable[Tally]:

@@ -130,6 +130,12 @@ class Tally:
         for follower, weight in self._followers:
             follower.add(row, change * weight)
 
+    def fill(self, numbers: dict[int, int]) -> None:
+        """Begin with these numbers; nobody has asked for anything yet."""
+        self.rows = numbers
+        self.all = sum(numbers.values())
+        self.version += 1
+
     def follow(self, parts: Sequence[tuple[Tally, int]]) -> None:
         """Become the weighted sum of other tallies."""
         self.parts = tuple(parts)

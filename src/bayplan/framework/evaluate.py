@@ -9,6 +9,7 @@ Not here: choosing among the best (run.py) and remembering (plans.py).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
 class Attempt:
     """One pod asked about, with one profile, on the table as it is."""
 
-    def __init__(self, table: Table, profile: Profile, pod: Pod, shape: Shape) -> None:
+    def __init__(self, table: Table, profile: Profile, pod: Pod, shape: Shape,
+                 remembered: Mapping[str, Prepared[object] | Rejected | Failed] = MappingProxyType({})) -> None:
         self.table = table
         self.profile = profile
         self.pod = pod
@@ -47,6 +49,7 @@ class Attempt:
         self.view = View(table)
         self.guard = Guard(pod)
         self.result = Evaluation(self.view)
+        self.remembered = remembered                       # by rule, what need not be prepared again
         self.states: dict[str, object] = {}                # by rule, what prepare found
         self.skipped: set[str] = set()
         self.result.reservations = self._reservations
@@ -74,7 +77,6 @@ class Attempt:
         names: frozenset[str] | None = None
         narrowed_by: list[str] = []
         rejection: tuple[str, Rejected] | None = None
-        asked_first = {instance.name for instance in self.profile.pre_filter}
         for instance in self.profile.pre_filter:
             found = self._prepared(instance)
             if isinstance(found, Failed):
@@ -94,7 +96,7 @@ class Attempt:
                     rejection = ("", Rejected(Code.UNRESOLVABLE, (_nobody(narrowed_by),)))
                     break
         for instance in dict.fromkeys((*self.profile.filter, *self.profile.pre_score, *self.profile.score)):
-            if instance.name not in asked_first:
+            if instance.name not in self.profile.asked_first:
                 self._keep(instance, self._prepared(instance))
         code, plugin, texts = Code.SUCCESS, "", tuple[str, ...]()
         if rejection is not None:
@@ -102,6 +104,9 @@ class Attempt:
         self.result.pre_filter = PreFilter(code, plugin, texts, names, tuple(narrowed_by), frozenset(self.skipped))
 
     def _prepared(self, instance: Instance) -> Prepared[object] | Rejected | Failed:
+        known = self.remembered.get(instance.name)
+        if known is not None:
+            return known
         part = instance.plugin.reads
         return self.guard.prepare(instance, self.pod if part is None else self.shape.part(part), self.view)
 
@@ -111,7 +116,7 @@ class Attempt:
                 self.states[instance.name] = found.state
             return
         self.states[instance.name] = found.state
-        if not found.filters and any(instance is other for other in self.profile.pre_filter):
+        if not found.filters and instance.name in self.profile.asked_first:
             self.skipped.add(instance.name)
 
     # 2 which rows fit
@@ -187,15 +192,10 @@ class Attempt:
             if nominations:
                 yield Row(row), nominations
 
-    def take_over(self, found: Mapping[str, Prepared[object]]) -> None:
-        """Go on with what is remembered of `prepare`."""
-        for instance in self.profile.pre_filter:
-            if instance.name in found and not found[instance.name].filters:
-                self.skipped.add(instance.name)
-        self.states = {name: prepared.state for name, prepared in found.items()}
-
     def without_nominated(self, mask: Bools) -> Bools:
         """Return which of some rows still fit with the pods nominated there."""
+        for instance in self.profile.filter:
+            self._keep(instance, self._prepared(instance))
         left = mask.copy()
         for row, nominations in self._nominated():
             if left[row]:
@@ -222,6 +222,8 @@ class Attempt:
         result = self.result
         failing = {which for which, (_, ruling) in enumerate(result.rulings)
                    if any(outcome.code is Code.ERROR for outcome in ruling.outcomes)}
+        if not failing and not result.single:
+            return
         rows = [row for row in np.flatnonzero(candidates).tolist()
                 if row in result.single or int(result.turned_down_by[row]) in failing]
         texts = [text for answer in map(result.answer, rows) if answer.code is Code.ERROR for text in answer.texts]

@@ -17,7 +17,7 @@ from bayplan.cluster.columns import Bools, Int32s, Int64s, Row
 from bayplan.cluster.tallies import Tally
 from bayplan.framework.groups import Ask, Groups, GroupView, Unforeseen
 from bayplan.framework.own import RULED_OUT, Own
-from bayplan.framework.plugin import SCORE_MAX, SKIP, Failed
+from bayplan.framework.plugin import SCORE_MAX, SKIP, Failed, Prepared, Rejected
 
 if TYPE_CHECKING:
     from bayplan.framework.memo import Memo, Roles
@@ -287,7 +287,11 @@ class Plan:
         return total
 
 
-    # 4 what a placement takes
+    # 4 what else is known
+
+    def prepared(self) -> dict[str, Prepared[object] | Rejected | Failed]:
+        """Return what each rule prepared."""
+        return {memo.instance.name: memo.prepared for memo in self.memos}
 
     def reservations(self, row: Row) -> list[object]:
         """Ask the searching rules what placing the pod on a row would take."""

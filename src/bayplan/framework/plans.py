@@ -9,7 +9,7 @@ Not here: how a plan answers (plan.py).
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from bayplan.framework.groups import Ask, Groups, NodeRule, Recorder
 from bayplan.framework.memo import Memo, Roles
 from bayplan.framework.own import Own, RowRule
 from bayplan.framework.plan import KeyRule, Plan, Unplanned
-from bayplan.framework.plugin import KEYS, NODE, ROW, SKIP, Failed, Prepared
+from bayplan.framework.plugin import KEYS, NODE, ROW, SKIP, Failed, Prepared, Rejected
 from bayplan.framework.search import Search
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 OURS = "bayplan.plugins."
 OwnKey: TypeAlias = tuple[int, ...]
-GroupKey: TypeAlias = tuple[tuple[int, ...], frozenset[Ask]]
+GroupKey: TypeAlias = tuple[tuple[Hashable, ...], frozenset[Ask]]
 
 
 class Kept(Generic[T]):
@@ -93,6 +93,11 @@ class Plans:
         """Return what says what a placement would take besides its row."""
         plan = self._plans.get(shape)
         return plan.reservations if plan is not None and plan.searches else _nothing
+
+    def prepared(self, shape: Shape) -> dict[str, Prepared[object] | Rejected | Failed]:
+        """Return what each rule prepared for a shape."""
+        plan = self._plans.get(shape)
+        return {} if plan is None else plan.prepared()
 
     def remembers(self, shape: Shape) -> bool:
         """Say whether there is a plan of a shape."""
@@ -189,7 +194,7 @@ class Plans:
             if rule.memo.asks is None:
                 self._find_asks(rule)
         asks = tuple(dict.fromkeys(ask for rule in plan.keys for ask in rule.memo.asks or ()))
-        group_key = (tuple(map(id, nodes)), frozenset(asks))
+        group_key = (tuple(map(_name_of, nodes)), frozenset(asks))
         groups = self._groups.get(group_key)
         if groups is None or not groups.thing.catch_up():
             if groups is not None:
@@ -236,6 +241,15 @@ class Plans:
             self.evicted += 1
         while len(self._memos) > len(self._instances) * (len(self._plans) + 16):
             self._memos.popitem(last=False)
+
+
+def _name_of(memo: Memo) -> Hashable:
+    """Name what a node-only rule answers: by its state where that can be compared, else by who prepared it."""
+    try:
+        hash(memo.roles)
+    except TypeError:
+        return id(memo)
+    return memo.instance.name, memo.roles
 
 
 def _nothing_to_forget() -> None:

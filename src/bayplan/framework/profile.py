@@ -35,5 +35,6 @@ class Profile:
         self.pre_enqueue = self.points.get("preEnqueue", ())
         self.pre_filter = self.points.get("preFilter", ())
         self.filter = self.points.get("filter", ())
+        self.asked_first = frozenset(instance.name for instance in self.pre_filter)
         self.pre_score = self.points.get("preScore", ())
         self.score = self.points.get("score", ())

@@ -17,7 +17,6 @@ from bayplan.framework.evaluate import Attempt
 from bayplan.framework.groups import Unforeseen
 from bayplan.framework.plan import Narrowing, Plan, Unplanned
 from bayplan.framework.plans import Plans
-from bayplan.framework.plugin import Prepared
 from bayplan.framework.settings import USUAL, Settings
 from bayplan.framework.verdict import Evaluation, Verdict
 
@@ -72,7 +71,7 @@ class Rules:
             return None
         return self._next(np.where(evaluation.feasible, evaluation.totals, -1))
 
-    def _next(self, totals: Int32s | Int64s) -> Row:
+    def _next(self, totals: Int64s) -> Row:
         row = first_best(totals, self.start % len(totals))
         self.start = row + 1
         return row
@@ -88,12 +87,17 @@ class Rules:
 
     def _remembered(self, pod: Pod, profile: Profile, shape: Shape) -> Verdict:
         totals = self.plan_totals(pod, profile, shape)
-        row = None if totals is None else self._next(totals)
-        if row is not None and totals is not None and totals[row] < 0:
-            row = None
-        score = None if row is None or totals is None else int(totals[row])
-        return Verdict(row, score, lambda: Attempt(self.table, profile, pod, shape).evaluate(),
-                       self.plans(profile).reserve_of(shape))
+        plans = self.plans(profile)
+
+        def evaluate() -> Evaluation:
+            return Attempt(self.table, profile, pod, shape, plans.prepared(shape)).evaluate()
+        if totals is not None:
+            row = first_best(totals, self.start % len(totals))
+            score = int(totals[row])
+            if score >= 0:
+                self.start = row + 1
+                return Verdict(row, score, evaluate, plans.reserve_of(shape))
+        return Verdict(None, None, evaluate)
 
     def plan_totals(self, pod: Pod, profile: Profile, shape: Shape) -> Int32s | Int64s | None:
         """Return each row's total from the shape's plan, negative where the pod does not fit; None: nowhere."""
@@ -129,10 +133,7 @@ class Rules:
         steps += [_searching(search) for search, _, _ in plan.searches]
         if self.table.nominated_on:
             def with_nominated(mask: Bools) -> Bools:
-                attempt = Attempt(self.table, profile, pod, shape)
-                attempt.take_over({memo.instance.name: memo.prepared for memo in plan.memos
-                                   if isinstance(memo.prepared, Prepared)})
-                return attempt.without_nominated(mask)
+                return Attempt(self.table, profile, pod, shape, plan.prepared()).without_nominated(mask)
             steps.append(with_nominated)
         return steps
 

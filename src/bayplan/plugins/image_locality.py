@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from bayplan.cluster.shapes import IMAGES
@@ -13,7 +15,17 @@ LEAST = 23 * MIB                                           # images smaller than
 MOST = 1000 * MIB                                          # times the number of images: earns everything
 
 
-class ImageLocality(Plugin[tuple[str, ...], tuple[tuple[str, int], ...]]):
+class Worth(NamedTuple):
+    """What each image that some node has is worth there, and how many images the pod has."""
+
+    images: tuple[tuple[str, int], ...]
+    number: int
+
+
+NOTHING = Worth((), 0)                                     # no node has any of them: pods alike in this are alike
+
+
+class ImageLocality(Plugin[tuple[str, ...], Worth]):
     """Weigh each image's size by how widely it is spread already."""
 
     reads = IMAGES
@@ -21,21 +33,18 @@ class ImageLocality(Plugin[tuple[str, ...], tuple[tuple[str, int], ...]]):
     wakes = ()
     points = frozenset({"score"})
 
-    def prepare(self, part: tuple[str, ...], view: View) -> Prepared[tuple[tuple[str, int], ...]]:
-        """Find what each image is worth: read here, it is asked again when a node that reports it comes or goes."""
-        found = []
-        for name in part:
-            size, nodes = view.image(name)
-            found.append((name, int(size * (nodes / view.node_count)) if nodes else 0))    # float64, then toward zero
-        return Prepared(tuple(found), filters=False)
+    def prepare(self, part: tuple[str, ...], view: View) -> Prepared[Worth]:
+        """Look up sizes and numbers of nodes."""
+        found = ((name, *view.image(name)) for name in part)
+        worth = tuple((name, int(size * (nodes / view.node_count))) for name, size, nodes in found if nodes)
+        return Prepared(Worth(worth, len(part)) if worth else NOTHING, filters=False)  # float64, then toward zero
 
-    def score(self, state: tuple[tuple[str, int], ...], view: View, feasible: Mask) -> Scores:
+    def score(self, state: Worth, view: View, feasible: Mask) -> Scores:
         """Add up what each node has."""
         total = np.zeros(len(view), np.int64)                          # (rows,)
-        for name, worth in state:
-            if worth:
-                total += np.where(view.has_image(name), worth, 0)
-        most = MOST * len(state)
+        most = MOST * state.number
         if most <= LEAST:
-            return np.zeros(len(view), np.int64)
+            return total
+        for name, worth in state.images:
+            total += np.where(view.has_image(name), worth, 0)
         return SCORE_MAX * (np.clip(total, LEAST, most) - LEAST) // (most - LEAST)

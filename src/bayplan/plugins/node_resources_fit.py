@@ -17,7 +17,6 @@ from bayplan.cluster.columns import Columns, Int64s, window
 from bayplan.cluster.shapes import REQUESTS, Requests
 from bayplan.cluster.view import Places, View
 from bayplan.framework.plugin import (
-    FITS,
     NO_GATES,
     ROW,
     SUCCESS,
@@ -288,18 +287,22 @@ def curve_at(points: Sequence[tuple[int, int]], usage: Column) -> Scores:
 
 def _combined(lacking: Sequence[Mask], hopeless: Mask, texts: Sequence[str]) -> tuple[Codes, list[Outcome]]:
     """Give each combination of missing things that occurs an outcome of its own."""
-    word = np.zeros(len(hopeless), np.int64)
-    for bit, mask in enumerate(lacking):
-        word |= mask.astype(np.int64) << bit
-    word = word * 2 + hopeless
-    seen, codes = np.unique(word, return_inverse=True)
     outcomes: list[Outcome] = [SUCCESS]
-    number = np.zeros(len(seen), np.int16)
-    for place, bits in enumerate(seen.tolist()):
-        if bits == 0:
-            number[place] = FITS
-            continue
-        why = tuple(text for bit, text in enumerate(texts) if bits >> (bit + 1) & 1)
-        number[place] = len(outcomes)
-        outcomes.append(Outcome(Code.UNRESOLVABLE if bits & 1 else Code.UNSCHEDULABLE, why))
-    return number[codes], outcomes
+    codes = np.zeros(len(hopeless), np.int16)                          # (rows,)
+    lacks = np.logical_or.reduce(lacking)
+    rows = np.flatnonzero(lacks)
+    if not len(rows):
+        return codes, outcomes
+    bits = np.stack([hopeless, *lacking])[:, rows]                     # (hopeless and missing things, rows)
+    words = np.packbits(bits, axis=0)                                  # (bytes, rows)
+    word = words[0] if len(words) == 1 else np.unique(words, axis=1, return_inverse=True)[1]
+    numbers = np.zeros(int(word.max()) + 1, np.int16)                  # (words,)
+    first = np.zeros(len(numbers), np.intp)
+    first[word] = np.arange(len(rows))                                 # any row that has the word
+    for each in np.flatnonzero(np.bincount(word)).tolist():
+        is_hopeless, *missing = bits[:, first[each]].tolist()
+        numbers[each] = len(outcomes)
+        why = tuple(text for text, is_missing in zip(texts, missing, strict=True) if is_missing)
+        outcomes.append(Outcome(Code.UNRESOLVABLE if is_hopeless else Code.UNSCHEDULABLE, why))
+    codes[rows] = numbers[word]
+    return codes, outcomes
