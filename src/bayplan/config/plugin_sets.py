@@ -137,6 +137,11 @@ class _Sets:
 
     def _disabled(self, name: str, path: Path) -> str:
         """Return a disabled name; what does not exist is disabled already, but may be a slip."""
+        try:
+            name = self.registry.canonical(name)
+        except PluginNotLoaded as error:
+            self.complaints.warn(path, f"disables nothing: {error}")
+            return name
         if name != EVERY and not self.registry.knows(name):
             said = "it was removed from Kubernetes" if name in REMOVED else unknown(name, self.registry)
             self.complaints.warn(path, f"disables nothing: {said}")

@@ -97,7 +97,8 @@ class _Making:
         self.registry = registry
         self.gates = gates
         self.complaints = complaints
-        self.names = {plugin for known in PREDICATES.values() for plugin in known.plugins}
+        self.names = {name for names in ALWAYS.values() for name in names}
+        self.names |= {plugin for known in PREDICATES.values() for plugin in known.plugins}
         self.by_hand = self._made_by_hand()
         managed = (resource for extender in policy.extenders for resource in extender.managed_resources)
         self.ignored = tuple(resource.name for resource in managed if resource.ignored_by_scheduler)

@@ -147,3 +147,23 @@ def test_disabling_what_does_not_exist_is_only_a_warning(registry: Registry) -> 
         "plugins.score.disabled[0].name: disables nothing: it was removed from Kubernetes",
         'plugins.score.disabled[1].name: disables nothing: unknown plugin "Bta"; did you mean "Beta"?',
     ]
+
+
+def test_a_rule_spelled_out_is_disabled_by_its_spelling(registry: Registry) -> None:
+    """A name may be spelled as module:Class wherever it may stand; one that is not there disables nothing."""
+    complaints, gone = Complaints(), "bayplan.nowhere:Rule"
+    tree = {
+        "multiPoint": {"enabled": [{"name": "Beta"}]},
+        "score": {"disabled": [{"name": "tests.unit.config.conftest:Beta"}, {"name": gone}]},
+    }
+    plugins = decoded(tree, Plugins, complaints)
+    assert plugins is not None
+    order = ordered(SchedulerProfile(plugins=plugins), registry, complaints)
+
+    assert "Beta" not in order.points["score"]
+    assert [str(one) for one in complaints.warnings] == [
+        (
+            f"plugins.score.disabled[1].name: disables nothing: plugin {gone} ({gone}): "
+            "ModuleNotFoundError: No module named 'bayplan.nowhere'"
+        )
+    ]

@@ -23,6 +23,7 @@ class Owners:
     def __init__(self, ticks: Ticks) -> None:
         self.services: Book[dict[str, Service]] = Book(ticks)           # by namespace: name -> service
         self.controllers: Book[Owner] = Book(ticks)                     # "Kind namespace/name"
+        self._last: tuple[Pod, int, Mapping[str, Mapping[str, str]]] | None = None      # the pod asked about last
 
     def put_service(self, service: Service) -> None:
         """Take over a service."""
@@ -45,12 +46,9 @@ class Owners:
 
     def default_selector(self, pod: Pod) -> Selector | None:
         """Return the selector of the pod's services and controller together, or None when they name nothing."""
-        labels, namespace = pod.metadata.labels, pod.metadata.namespace
         pairs: dict[str, str] = {}
-        for service in (self.services.get(namespace) or {}).values():
-            selector = service.spec.selector
-            if selector is not None and selector.items() <= labels.items():
-                pairs.update(selector)
+        for selector in self._selecting(pod).values():
+            pairs.update(selector)
         selector_of_owner = None
         owner = self._controller_of(pod)
         if isinstance(owner, ReplicationController):
@@ -67,10 +65,20 @@ class Owners:
 
     def first_service(self, pod: Pod) -> Mapping[str, str] | None:
         """Return what the first of the pod's services, by name, selects."""
-        labels, services = pod.metadata.labels, self.services.get(pod.metadata.namespace) or {}
-        name = min((name for name, service in services.items() if service.spec.selector is not None
-                    and service.spec.selector.items() <= labels.items()), default=None)
-        return None if name is None else services[name].spec.selector
+        selecting = self._selecting(pod)
+        return selecting[min(selecting)] if selecting else None
+
+    def _selecting(self, pod: Pod) -> Mapping[str, Mapping[str, str]]:
+        """Return what the services that select a pod select, by their names; asked twice of a pod, answered once."""
+        last = self._last
+        if last is not None and last[0] is pod and last[1] == self.services.version:
+            return last[2]
+        labels = pod.metadata.labels.items()
+        found = {name: service.spec.selector
+                 for name, service in (self.services.get(pod.metadata.namespace) or {}).items()
+                 if service.spec.selector is not None and service.spec.selector.items() <= labels}
+        self._last = (pod, self.services.version, found)
+        return found
 
     def _controller_of(self, pod: Pod) -> Owner | None:
         reference = next((owner for owner in pod.metadata.owner_references if owner.controller), None)
