@@ -67,7 +67,9 @@ class Reader:
         read = self._read.get(uid)
         if read is not None and read.pod is pod and self._stands(read.known, pod):
             return read.shape
-        read = self._read[uid] = self._last[owner_key(pod)] = self._taken(pod)
+        key = owner_key(pod)
+        before = read if read is not None and read.pod is pod else self._last.get(key)
+        read = self._read[uid] = self._last[key] = self._taken(pod, before)
         return read.shape
 
     def _stands(self, known: Known, pod: Pod) -> bool:
@@ -83,18 +85,18 @@ class Reader:
         table = self._table
         return Known(table.meanings.value + table.avoided.version, table.volumes.version if pod.spec.volumes else 0)
 
-    def _taken(self, pod: Pod) -> Taken:
-        last = self._last.get(owner_key(pod))
-        if pod.spec.affinity is not None:
+    def _taken(self, pod: Pod, last: Taken | None) -> Taken:
+        if pod.spec.affinity is not None and (last is None or last.pod is not pod):
             for term in TermLists(pod).carried():
-                self._table.carried.number(term)           # known from now on, so that no pod is read again for it later
+                self._table.carried.number(term)           # known from now on: no pod is read again for it later
         known = self._known(pod)
-        if last is None or not is_alike(pod, last.pod):
+        if last is None or (last.pod is not pod and not is_alike(pod, last.pod)):
             fresh = {**self._of_template(pod), **self._of_cluster(pod), **self._of_volumes(pod)}
             parts = {name: self._table.shapes.part(name, fresh[name]) for name in sorted(fresh)}
             return Taken(pod, known, parts, self._table.shapes.intern(parts))
         fresh = {}
-        if known.cluster != last.known.cluster or not _is_placed_alike(pod, last.pod):
+        if known.cluster != last.known.cluster or (
+                last.pod is not pod and not _is_placed_alike(pod, last.pod)):
             fresh |= self._of_cluster(pod)
         if pod.spec.volumes or last.pod.spec.volumes:
             fresh |= self._of_volumes(pod)

@@ -1,6 +1,6 @@
 """Pods made from one template: what can be read once for all of them.
 
-A pod is compared with the last one of its owner; where their parts are the same, so is everything read from these parts.
+A pod is compared with the last one of its owner; where their parts are the same, so is what is read from these parts.
 Decoded pods of one owner share equal parts (api/share.py), so the comparison is of identities, mostly.
 Invariant: `is_alike` says yes only of pods from which the same requests, ports, terms and tolerations are read.
 Not here: what is read (residents.py, reading.py).

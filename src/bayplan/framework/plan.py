@@ -261,31 +261,33 @@ class Plan:
     def totals_among(self, narrowed: Iterable[Narrowing]) -> Int64s | None:
         """Return the totals where something besides own column and groups rules rows out."""
         self._catch_up()
-        used = self._table.columns.rows
-        of, column = self.groups.of[:used], self.own.column[:used]
-        self.bonus()                                       # so that what follows is up to date with the tallies
-        feasible = self.groups.size - self._off_in[:len(self.groups.size)]
+        used, groups = self._table.columns.rows, self.groups
+        of, column = groups.of[:used], self.own.column[:used]
+        feasible = groups.size - self._off_in[:len(groups.size)]
         feasible[0] = 0
-        view = self.groups.view(feasible, (feasible > 0).tobytes(), b"").holding(feasible)
-        alive = np.zeros(len(self.groups.size), np.bool_)              # (groups,)
+        view = groups.view(feasible, (feasible > 0).tobytes(), b"").holding(feasible)
+        alive = np.zeros(len(groups.size), np.bool_)                   # (groups,)
         alive[view.ids] = self.fitting(view)
-        mask = alive[of] & (column >= 0)                               # (rows,)
+        passed = alive[of] & (column >= 0)                             # (rows,)
+        mask = passed
         for narrow in narrowed:
             mask = narrow(mask)
         if not mask.any():
             return None
-        feasible = np.bincount(of[mask], minlength=len(self.groups.size)).astype(np.int64)
+        lost = of[np.flatnonzero(passed & ~mask)]
+        feasible[~alive] = 0
+        feasible -= np.bincount(lost, minlength=len(feasible))
         tab = self.bonus_of(feasible, (feasible > 0).tobytes())
-        self._feasible = np.zeros(0, np.int64)
+        self._feasible = np.zeros(0, np.int64)             # what is kept for the usual way is out of date now
         self._tab = None
         if tab is None:
             return None
-        total: Int64s = np.where(mask, tab[of].astype(np.int64) + column, RULED_OUT)
+        total: Int64s = tab.take(of, mode="wrap").astype(np.int64) + column
         for search, weight, scores in self.searches:
-            if scores:
-                total[mask] += weight * search.scores(mask)
+            if scores and search.scores_anything:
+                total += weight * search.scores(used)
+        total[~mask] = RULED_OUT
         return total
-
 
     # 4 what else is known
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayplan.cluster.columns import Bools, Int64s, Row
+from bayplan.cluster.columns import Bools, Int64s, Row, Rows
 from bayplan.cluster.view import View
 from bayplan.framework.plugin import Code
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bayplan.cluster.table import Table
     from bayplan.framework.plugin import AnyPlugin
 
-UNKNOWN, NO, YES, WRONG = -1, 0, 1, 2
+NOBODY: Rows = np.zeros(0, np.intp)
 
 
 class Search:
@@ -28,46 +28,60 @@ class Search:
         self._table = table
         self._plugin = plugin
         self._state = state
-        self._answers = np.full(table.columns.capacity, UNKNOWN, np.int8)      # (rows,)
-        self._scores = np.zeros(table.columns.capacity, np.int64)              # (rows,)
-        self._shared = plugin.shared(state, View(table, np.zeros(0, np.intp)))
+        self._nowhere = View(table, NOBODY)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Know nothing of any row."""
+        table = self._table
+        self._shared = self._plugin.shared(self._state, self._nowhere)
         self._position = table.row_log.position
+        self._found: Bools = np.zeros(table.columns.capacity, np.bool_)        # (rows,) what is searched for is there
+        self._wrong: Bools = np.zeros(table.columns.capacity, np.bool_)        # (rows,) searching there failed
+        self._scores: Int64s = np.zeros(table.columns.capacity, np.int64)      # (rows,) nought where it was not found
+        self._unasked: Rows = np.arange(table.columns.rows)                    # rows to be asked about, if need be
+        self.scores_anything = False
 
     def _catch_up(self) -> None:
+        """Forget the answers that may not be right any more."""
         table = self._table
-        shared = self._plugin.shared(self._state, View(table, np.zeros(0, np.intp)))
+        shared = self._plugin.shared(self._state, self._nowhere)
         rows = table.row_log.since(self._position)
-        self._position = table.row_log.position
-        if len(self._answers) < table.columns.capacity:
-            self._answers = np.full(table.columns.capacity, UNKNOWN, np.int8)
-            self._scores = np.zeros(table.columns.capacity, np.int64)
-        elif rows is None or shared != self._shared:
-            self._answers[:] = UNKNOWN
-        else:
-            self._answers[rows] = UNKNOWN
-        self._shared = shared
+        if len(self._found) < table.columns.capacity or rows is None or shared != self._shared:
+            self._begin()
+        elif len(rows):
+            self._position = table.row_log.position
+            self._found[rows] = self._wrong[rows] = False
+            self._scores[rows] = 0
+            self._unasked = np.concatenate((self._unasked, rows)) if len(self._unasked) else rows.copy()
 
     def narrow(self, mask: Bools) -> Bools:
         """Return which of some rows have what is searched for, as (rows,)."""
         self._catch_up()
-        used = len(mask)
-        rows = np.flatnonzero(mask & (self._answers[:used] == UNKNOWN))
-        if len(rows):
-            view = View(self._table, rows)
-            ruling = self._plugin.filter(self._state, view)
-            found = ruling.codes == 0
-            self._answers[rows] = np.where(found, YES, NO)
-            for code, outcome in enumerate(ruling.outcomes):
-                if outcome.code is Code.ERROR:
-                    self._answers[rows[ruling.codes == code]] = WRONG
-            if self._plugin.overrides("score") and found.any():
-                self._scores[rows] = self._plugin.score(self._state, view, found)
-        narrowed: Bools = mask & (self._answers[:used] == YES)
+        if len(self._unasked):
+            wanted = mask[self._unasked]
+            if wanted.any():
+                self._ask(np.unique(self._unasked[wanted]))
+                self._unasked = self._unasked[~wanted]
+        narrowed: Bools = mask & self._found[:len(mask)]
         return narrowed
+
+    def _ask(self, rows: Rows) -> None:
+        view = View(self._table, rows)
+        ruling = self._plugin.filter(self._state, view)
+        found = ruling.codes == 0                                      # (rows asked,)
+        self._found[rows] = found
+        for code, outcome in enumerate(ruling.outcomes):
+            if outcome.code is Code.ERROR:
+                self._wrong[rows[ruling.codes == code]] = True
+        if self._plugin.overrides("score") and found.any():
+            scores = np.where(found, self._plugin.score(self._state, view, found), 0)
+            self._scores[rows] = scores
+            self.scores_anything = self.scores_anything or bool(scores.any())
 
     def has_error(self, mask: Bools) -> bool:
         """Say whether the rule failed on any of some rows: the attempt then ends with its error."""
-        return bool((self._answers[:len(mask)][mask] == WRONG).any())
+        return bool((self._wrong[:len(mask)] & mask).any())
 
     def reservation(self, row: Row) -> object | None:
         """Say what placing the pod on a row would take, if the rule takes anything."""
@@ -75,6 +89,6 @@ class Search:
             return None
         return self._plugin.reservation(self._state, View(self._table, np.array([row], np.intp)), row)
 
-    def scores(self, mask: Bools) -> Int64s:
-        """Return the scores of some rows."""
-        return self._scores[:len(mask)][mask]
+    def scores(self, rows: int) -> Int64s:
+        """Return the score of each row."""
+        return self._scores[:rows]
