@@ -27,6 +27,7 @@ class Key:
         self.name = name
         self.ids: Ids = np.full(capacity, ABSENT, np.intp)            # (rows,)
         self.values: list[str] = []
+        self.rows_of: list[list[int]] = []                 # by id: the rows that have the value
         self._id_of: dict[str, int] = {}
         self._answers: dict[object, npt.NDArray[np.bool_]] = {}
 
@@ -36,6 +37,7 @@ class Key:
         if found is None:
             found = self._id_of[value] = len(self.values)
             self.values.append(value)
+            self.rows_of.append([])
         return found
 
     def known(self, value: str) -> int:
@@ -49,7 +51,14 @@ class Key:
             grown[:len(self.ids)] = self.ids
             self.ids = grown
         value = labels.get(self.name)
-        self.ids[row] = ABSENT if value is None else self.id_of(value)
+        new, old = ABSENT if value is None else self.id_of(value), int(self.ids[row])
+        if new == old:
+            return
+        if old != ABSENT:
+            self.rows_of[old].remove(row)
+        if new != ABSENT:
+            self.rows_of[new].append(row)
+        self.ids[row] = new
 
     def where(self, question: object, holds: Callable[[str | None], bool], rows: int) -> npt.NDArray[np.bool_]:
         """Ask a question once per value (None: no such label) and return each row's answer."""

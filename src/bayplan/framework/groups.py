@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 RULED_OUT: Final = 0                                       # the group of rows that node-only rules do not pass
 GROUPS_AT_FIRST: Final = 16
 VIEWS_KEPT: Final = 64
+WIDE: Final = 1 << 60                                      # no more values than this are told apart in one number
 MOVES_KEPT: Final = 1 << 14
 
 
@@ -161,7 +162,6 @@ class Groups:
         self._views: OrderedDict[tuple[bytes, bytes], GroupView] = OrderedDict()
         self.moves: list[int] = []                         # rows that changed group, in order
         self.moves_before = 0
-        self._rows_of_domain: dict[str, dict[int, list[int]]] = {}
         self._place(np.arange(used))
         self.moves = []
         self.moves_before = 0
@@ -199,10 +199,16 @@ class Groups:
         bases = np.zeros(len(rows), np.int64)
         if passes.any():
             key = np.zeros(int(np.count_nonzero(passes)), np.int64)
+            size = 1
             for value in values:
-                seen, place = np.unique(value[passes], return_inverse=True)
-                key = key * len(seen) + place
-                _, key = np.unique(key, return_inverse=True)
+                mine = value[passes]
+                least, most = int(mine.min()), int(mine.max())
+                if size * (most - least + 1) >= WIDE:      # name what there is by small numbers before going on
+                    _, key = np.unique(key, return_inverse=True)
+                    seen, mine = np.unique(mine, return_inverse=True)
+                    size, least, most = len(key), 0, len(seen) - 1
+                key = key * (most - least + 1) + (mine - least)
+                size *= most - least + 1
             _, first, which = np.unique(key, return_index=True, return_inverse=True)
             taken = [value[passes][first].tolist() for value in values]
             numbers = np.array([self._base(tuple(some[at] for some in taken)) for at in range(len(first))], np.int64)
@@ -231,8 +237,9 @@ class Groups:
             table[base] = group
         new = table[bases]                                             # (rows,)
         if odd:
-            for at, row in enumerate(rows.tolist()):
-                if row in odd:
+            whole = len(rows) == self.table.columns.rows
+            for at, row in ((row, row) for row in odd) if whole else enumerate(rows.tolist()):
+                if whole or row in odd:
                     new[at] = self._group_of(row)
         old = self.of[rows]
         changed = np.flatnonzero(new != old)
@@ -258,11 +265,7 @@ class Groups:
         domain_id = int(self._keys[key].ids[row])
         if domain_id == ABSENT:
             return ()
-        if key not in self._rows_of_domain:
-            index = self._rows_of_domain[key] = {}
-            for other, other_id in enumerate(self._keys[key].ids[:self.table.columns.rows].tolist()):
-                index.setdefault(other_id, []).append(other)
-        return self._rows_of_domain[key].get(domain_id, ())
+        return self._keys[key].rows_of[domain_id]
 
     def _group_of(self, row: int) -> int:
         base = self._base_of[row]
@@ -275,9 +278,14 @@ class Groups:
             number = tally.rows.get(row, 0) if ask.scope is None or ask.scope.holds(row) else 0
         else:
             key = self._keys[ask.key]
-            numbers = tally.domains(key, ask.scope).numbers
             domain_id = int(key.ids[row])
-            number = int(numbers[domain_id]) if 0 <= domain_id < len(numbers) else 0
+            if domain_id == ABSENT:
+                number = 0
+            elif len(key.rows_of[domain_id]) == 1:         # the usual hostname: the domain is the row
+                number = tally.rows.get(row, 0) if ask.scope is None or ask.scope.holds(row) else 0
+            else:
+                numbers = tally.domains(key, ask.scope).numbers
+                number = int(numbers[domain_id]) if domain_id < len(numbers) else 0
         return int(number > 0) if ask.what == "any" else number
 
     def _group(self, name: tuple[int, ...]) -> int:
@@ -310,7 +318,6 @@ class Groups:
             if rows is None:
                 return False
             self.position = table.node_log.position
-            self._rows_of_domain.clear()
             self._lengthen()
             self._place(np.unique(rows))
             if any(ask.key is not None for ask in self.numbers):
