@@ -168,6 +168,7 @@ class Plan:
         view = self.groups.view(feasible, live, b"").holding(feasible)
         fits = self.fitting(view)
         if fits is not view.every and not fits.all():
+            self._note(view)                               # what was asked to rule groups out matters as much
             view = self.groups.view(feasible, live, fits.tobytes(), fits).holding(feasible)
         if not len(view):
             self._note(view)
