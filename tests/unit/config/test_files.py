@@ -1,15 +1,24 @@
 """A file is told apart by what is in it; our own settings hold the others."""
 
+from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import inspect
 
+from bayplan.config import source
 from bayplan.config.complaints import ConfigError
-from bayplan.config.files import Loaded, load, refuse_extenders
+from bayplan.config.files import Loaded, load, read, refuse_extenders
 from bayplan.config.kubescheduler import KubeSchedulerConfiguration
 from bayplan.config.ours import BayplanConfiguration, BindPods, bind_limits
 from bayplan.config.policy import Policy
 from bayplan.config.profiles import profiles
+from bayplan.config.shown import Flags, shown
+from bayplan.config.yamltext import text
+from bayplan.framework.plugin import NO_GATES
 from bayplan.framework.registry import Registry
 from tests.kit import case
 from tests.unit.config.conftest import HEADER
@@ -222,3 +231,55 @@ def test_a_large_file_is_not_read(registry: Registry, tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError, match="is larger than 4 MiB"):
         load(file, registry)
+
+
+# --- whatever is given -----------------------------------------------------------------------------------------------
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["*", "5s", "a"])
+)
+TREES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def of_struct(struct: type[msgspec.Struct], depth: int = 4) -> st.SearchStrategy[object]:
+    """Draw trees that look like a struct, with anything at all where a value should be."""
+    if depth == 0:
+        return TREES
+    fields = {}
+    for field in inspect.type_info(struct).fields:  # type: ignore[attr-defined]  # a struct's
+        fields[field.encode_name] = of_type(field.type, depth - 1) | TREES
+    return st.fixed_dictionaries({}, optional=fields)
+
+
+def of_type(kind: inspect.Type, depth: int) -> st.SearchStrategy[object]:
+    """Draw trees that look like a type."""
+    if isinstance(kind, inspect.Metadata):
+        return of_type(kind.type, depth)
+    if isinstance(kind, inspect.UnionType):
+        return st.one_of([of_type(one, depth) for one in kind.types])
+    if isinstance(kind, inspect.VarTupleType):
+        return st.lists(of_type(kind.item_type, depth), max_size=2)
+    if isinstance(kind, inspect.StructType):
+        return of_struct(kind.cls, depth)
+    return SCALARS
+
+
+@pytest.mark.parametrize("form", [KubeSchedulerConfiguration, Policy, BayplanConfiguration])
+def test_whatever_is_given_there_is_a_configuration_or_complaints(
+    installed: Registry, form: type[msgspec.Struct]
+) -> None:
+    """And nothing else."""
+    header = msgspec.to_builtins(form(), enc_hook=str)
+
+    @given(tree=of_struct(form))
+    def ask(tree: object) -> None:
+        assert isinstance(tree, dict)
+        whole = {**tree, "kind": header["kind"], "apiVersion": header["apiVersion"]}
+        with suppress(ConfigError):
+            assert text(shown(read(source.of_map(whole), installed, NO_GATES), installed, NO_GATES, Flags()))
+
+    ask()

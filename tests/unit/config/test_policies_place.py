@@ -3,6 +3,7 @@
 In each scene one node is what a rule wants and the other is not; everything else is alike.
 """
 
+import random
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from bayplan.api.objects import Node, Object, OwnerReference, Pod
+from bayplan.cluster.fold import put
 from bayplan.cluster.table import Table
 from bayplan.config.files import load
 from bayplan.config.policy import Policy, from_keys, from_provider
@@ -25,6 +27,7 @@ FOLDER = Path(__file__).parent / "policies"
 REGISTRY = Registry.installed()
 GIB = 1 << 30
 AVOID = "scheduler.alpha.kubernetes.io/preferAvoidPods"
+NOTE = '{"preferAvoidPods": [{"podSignature": {"podController": {"kind": "ReplicaSet", "uid": "rs-1"}}}]}'
 OWNER = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name="web", uid="rs-1", controller=True)
 
 
@@ -208,9 +211,8 @@ def test_required_affinity_of_others_weighs_what_the_file_says() -> None:
 
 def test_a_node_may_ask_to_be_spared() -> None:
     """By the last defaults that outweighs everything else."""
-    note = '{"preferAvoidPods": [{"podSignature": {"podController": {"kind": "ReplicaSet", "uid": "rs-1"}}}]}'
     full = there("full", cpu=1, memory="1Gi")
-    sparing = replace(there("roomy"), metadata=replace(there("roomy").metadata, annotations={AVOID: note}))
+    sparing = replace(there("roomy"), metadata=replace(there("roomy").metadata, annotations={AVOID: NOTE}))
 
     assert decided(LAST, web(owner=OWNER), [full, sparing])[1].node == "full"
     assert decided(LAST, web(), [full, sparing])[1].node == "roomy"
@@ -281,20 +283,49 @@ def test_create_from_config() -> None:
     assert np.count_nonzero(decision.verdict.evaluation.feasible) == table.count
 
 
+def changed(table: Table, draw: random.Random) -> None:
+    """Change something: a pod goes, a node gets other labels, notes or taints, a Service comes or goes."""
+    way = draw.randrange(5)
+    if way == 0 and table.pods:
+        table.drop_pod(draw.choice(sorted(table.pods)))
+    elif way == 1:
+        put(table, service(draw.choice("ab"), draw.choice(["app=web", "tier=front"])))
+    elif way == 2:
+        table.owners.drop_service(service(draw.choice("ab"), ""))
+    else:
+        put(table, a_node(f"n{draw.randrange(6)}", draw))
+
+
+def a_node(name: str, draw: random.Random) -> Node:
+    """Return a node with some of what the rules look at."""
+    words = ["region=r", "region=q", "rack=a", "rack=b", "ssd", "spot", "retiring", "broken"]
+    found = node(name, labels=" ".join(draw.sample(words[:4], 2) + draw.sample(words, 1)), cpu=draw.choice([2, 8]),
+                 zone=draw.choice(["x", "y", ""]), taints=draw.choice(["", "soft:PreferNoSchedule"]),
+                 memory=draw.choice(["4Gi", "16Gi"]))  # fmt: skip
+    annotations = {AVOID: NOTE} if draw.random() < 0.3 else {}
+    return replace(found, metadata=replace(found.metadata, annotations=annotations))
+
+
 @pytest.mark.parametrize("profile", [OLD, NEW, LAST], ids=["1.0", "1.13", "1.22"])
-def test_what_is_remembered_is_what_is_found_afresh(profile: Profile) -> None:
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_remembered_is_what_is_found_afresh(profile: Profile, seed: int) -> None:
     """Rules that are there several times, for filtering or scoring only, do not get into each other's way."""
-    table = a_cluster(*SCENE, there("third", cpu=2, memory="16Gi", zone="z"))
+    draw = random.Random(seed)
+    table = a_cluster(WEB, *(a_node(f"n{number}", draw) for number in range(6)))
     lane = PodLane(table, {profile.scheduler_name: profile})
-    for number in range(12):
-        pod = web(f"w{number}", cpu="500m", memory="1Gi") if number % 3 else a_pod(f"o{number}", cpu="250m")
+    for step in range(40):
+        own = (spread("app=web", hard=False),) if draw.random() < 0.3 else ()
+        pod = a_pod(f"p{step}", labels=draw.choice(["app=web", "app=web tier=front", ""]), spread=own, cpu="250m",
+                    owner=draw.choice([None, OWNER]), selects=draw.choice(["", "", "region=r"]))  # fmt: skip
         decision = lane.ask(pod)
         assert decision.verdict is not None
         evaluation = decision.verdict.evaluation
-        if decision.node is not None:
+        if decision.node is None:
+            assert not evaluation.feasible.any()
+        else:
             row = table.row_of[decision.node]
             assert evaluation.feasible[row]
             assert decision.score == int(evaluation.totals[row]) == int(evaluation.totals[evaluation.feasible].max())
-        else:
-            assert not evaluation.feasible.any()
         lane.settle(decision)
+        changed(table, draw)
+    assert lane.rules.plans(profile).can
