@@ -11,7 +11,7 @@ from bayplan.cluster.shapes import NOTHING
 from bayplan.cluster.view import View
 from bayplan.framework.plugin import NODE, Mask, Plugin, Scores
 
-EQUAL = 10                                                 # 1 of 10, on today's scale of 100
+EQUAL = 10  # 1 of 10, on today's scale of 100
 
 
 class EqualPriority(Plugin[None, None]):
@@ -24,4 +24,4 @@ class EqualPriority(Plugin[None, None]):
 
     def score(self, state: None, view: View, feasible: Mask) -> Scores:
         """Give every node the same."""
-        return np.full(len(view), EQUAL, np.int64)                     # (rows,)
+        return np.full(len(view), EQUAL, np.int64)  # (rows,)

@@ -41,4 +41,4 @@ class LabelPreference(Plugin[None, None]):
 
     def score(self, state: None, view: View, feasible: Mask) -> Scores:
         """Give everything where the label is as it should be."""
-        return np.where(view.has(self.label) == self.presence, SCORE_MAX, 0).astype(np.int64)      # (rows,)
+        return np.where(view.has(self.label) == self.presence, SCORE_MAX, 0).astype(np.int64)  # (rows,)

@@ -42,7 +42,7 @@ class LabelsPresence(Plugin[None, None]):
 
     def filter(self, state: None, view: View) -> Ruling:
         """Rule out nodes where one label is not as it must be."""
-        wrong = np.zeros(len(view), np.bool_)                          # (rows,)
+        wrong = np.zeros(len(view), np.bool_)  # (rows,)
         for label in self.labels:
             wrong |= view.has(label) != self.presence
         return Ruling(wrong.astype(np.int16), OUTCOMES)

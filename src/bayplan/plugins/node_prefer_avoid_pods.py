@@ -24,5 +24,5 @@ class NodePreferAvoidPods(Plugin[tuple[str, str] | None, tuple[str, str] | None]
     def score(self, state: tuple[str, str] | None, view: View, feasible: Mask) -> Scores:
         """Give nothing where the node names the pod's controller."""
         if state is None:
-            return np.full(len(view), SCORE_MAX, np.int64)             # (rows,)
+            return np.full(len(view), SCORE_MAX, np.int64)  # (rows,)
         return np.where(view.avoids(state), 0, SCORE_MAX).astype(np.int64)

@@ -265,5 +265,9 @@ class SelectorSpread(PodTopologySpread):
         """Take no arguments."""
         super().__init__(None, gates)
 
+    def prepare(self, part: Spread, view: View) -> Prepared[State] | Failed:
+        """Look away from the pod's own constraints, readable or not."""
+        return super().prepare(msgspec.structs.replace(part, hard_error=None, soft_error=None), view)
+
     def _constraints(self, part: Spread) -> tuple[Constraint, ...]:
         return () if part.own else super()._constraints(part)

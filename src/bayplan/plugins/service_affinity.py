@@ -47,9 +47,9 @@ class State(NamedTuple):
     """What a node must have, and what that was taken from."""
 
     pairs: RequiredAffinity
-    known: tuple[tuple[str, str], ...]                     # from the nodeSelector
-    missing: tuple[str, ...]                               # labels that the nodeSelector leaves open
-    match: Match | None = None                             # the Service's pods
+    known: tuple[tuple[str, str], ...]  # from the nodeSelector
+    missing: tuple[str, ...]  # labels that the nodeSelector leaves open
+    match: Match | None = None  # the Service's pods
     tally: Tally | None = None
 
 
@@ -58,8 +58,16 @@ class ServiceAffinity(Plugin[OfService, State]):
 
     reads = SERVICE
     depends = NODE
-    wakes = (Change.NODE_ADDED, Change.NODE_LABELS, Change.NODE_GONE, Change.POD_ADDED, Change.POD_LABELS,
-             Change.POD_GONE, Change.SERVICE, Change.OWN_LABELS)
+    wakes = (
+        Change.NODE_ADDED,
+        Change.NODE_LABELS,
+        Change.NODE_GONE,
+        Change.POD_ADDED,
+        Change.POD_LABELS,
+        Change.POD_GONE,
+        Change.SERVICE,
+        Change.OWN_LABELS,
+    )
     Arguments = ServiceAffinityArgs
 
     def __init__(self, arguments: ServiceAffinityArgs | None = None, gates: Gates = NO_GATES) -> None:
@@ -90,7 +98,7 @@ class ServiceAffinity(Plugin[OfService, State]):
 
     def filter(self, state: State, view: View) -> Ruling:
         """Rule out nodes with other values."""
-        return Ruling(np.where(view.judged(state.pairs), 0, 1).astype(np.int16), OUTCOMES)         # (rows,)
+        return Ruling(np.where(view.judged(state.pairs), 0, 1).astype(np.int16), OUTCOMES)  # (rows,)
 
     def with_pods(self, state: State, view: View, row: Row, pods: PodsMoved) -> State:
         """Take the values from the row itself if the moved pods make it the first that runs the Service, or not."""
@@ -99,8 +107,12 @@ class ServiceAffinity(Plugin[OfService, State]):
         match = state.match
 
         def counted(residents: PodsMoved) -> int:
-            return sum(sign * match.holds(pod.label_set.namespace, pod.label_set.labels, terminating=False)
-                       for sign, some in ((1, residents.added), (-1, residents.removed)) for pod in some)
+            return sum(
+                sign * match.holds(pod.label_set.namespace, pod.label_set.labels, terminating=False)
+                for sign, some in ((1, residents.added), (-1, residents.removed))
+                for pod in some
+            )
+
         hosts = [view.first_host(state.tally, besides=row)]
         if state.tally.rows.get(row, 0) + counted(pods) > 0:
             hosts.append(view.node(row).metadata.name)

@@ -30,7 +30,7 @@ class ServiceAntiAffinityArgs(msgspec.Struct, frozen=True, rename="camel", forbi
 class State(NamedTuple):
     """The pods of the Service."""
 
-    tally: Tally | None                                    # None: the pod has no Service
+    tally: Tally | None  # None: the pod has no Service
 
 
 class ServiceAntiAffinity(Plugin[OfService, State]):
@@ -58,7 +58,7 @@ class ServiceAntiAffinity(Plugin[OfService, State]):
         """Give the share of the Service's pods that are elsewhere; a node without the label earns nothing."""
         everywhere = 0 if state.tally is None else view.everywhere(state.tally)
         if state.tally is None or not everywhere:
-            scores = np.full(len(view), SCORE_MAX, np.int64)           # (rows,)
+            scores = np.full(len(view), SCORE_MAX, np.int64)  # (rows,)
         else:
             scores = SCORE_MAX * (everywhere - view.count(state.tally, self.label)) // everywhere
         return np.where(view.has(self.label), scores, 0)
