@@ -16,7 +16,7 @@ from typing import Final
 
 from tests.engine.constants import all_paths
 from tests.engine.history import Failure, History, Step, Witness, steps_of
-from tests.engine.witness import OracleWitness
+from tests.engine.witness import EVERY, KUBE_SCHEDULER, OracleWitness
 from tests.parity.oracle_process import Oracle
 
 SHOWN: Final = 5
@@ -50,13 +50,16 @@ def shrunk(name: str, steps: Sequence[Step]) -> list[Step]:
     return kept
 
 
-def report(seed: int, number: int, failure: Failure) -> None:
+def report(seed: int, number: int, failure: Failure, witness: Witness | None) -> None:
     """Print a difference, the command that shows it again, and the fewest steps found that still show one."""
     name = f"{seed}:{number}"
     print(f"history {number}, step {failure.step} ({failure.word}): {failure.about}")
     for one in failure.differences[:SHOWN]:
         print(f"    {one}")
-    print(f"    again: python -m tests.engine.check --seed {seed} --only {number}", flush=True)
+    oracle = "" if witness is None else " --oracle"
+    print(f"    again: python -m tests.engine.check --seed {seed} --only {number}{oracle}", flush=True)
+    if any(one.startswith(KUBE_SCHEDULER) for one in failure.differences):
+        return  # it is asked too seldom for steps to be left out
     steps = shrunk(name, steps_of(name)[: failure.step + 1])
     again = History(name, steps).live()
     if again is not None:
@@ -72,7 +75,7 @@ def main(arguments: list[str]) -> int:
     if not chosen.oracle:
         return _run(chosen, None)
     with Oracle() as oracle:
-        witness = OracleWitness(oracle)
+        witness = OracleWitness(oracle, every=1 if chosen.only is not None else EVERY)
         status = _run(chosen, witness)
         print(f"oracle: {witness.asked} asked, {witness.excused} excused, {witness.refused} refused")
         return status
@@ -88,7 +91,7 @@ def _run(chosen: argparse.Namespace, witness: Witness | None) -> int:
         if failure is not None:
             failed += 1
             if failed <= SHOWN:
-                report(chosen.seed, number, failure)
+                report(chosen.seed, number, failure, witness)
         if time.monotonic() - began > told + TOLD_EVERY_S:
             told = time.monotonic() - began
             print(f"{done} histories, {counts['decisions']} decisions, {failed} failed", flush=True)

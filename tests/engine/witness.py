@@ -4,6 +4,7 @@ Not here: building the oracle and comparing results (tests/parity).
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -17,8 +18,11 @@ from tests.parity.fuzz import unsteady
 from tests.parity.oracle_process import ERROR, Oracle
 from tests.parity.ours import answer
 
-EVERY: int = 50
+EVERY: Final = 50
+KUBE_SCHEDULER: Final = "kube-scheduler"
 
+MAPS: Final = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "selector", "parameters"})
+"""Fields in which an empty text is a value."""
 GROUP_OF = {kind: group for (group, _), kind in KINDS.items()}
 
 
@@ -49,7 +53,7 @@ class OracleWitness:
         if found and unsteady(case, result, self._oracle) is not None:
             self.excused += 1
             return ()
-        return [f"kube-scheduler: {one}" for one in found]
+        return [f"{KUBE_SCHEDULER}: {one}" for one in found]
 
 
 def case_of(asked: Asked) -> Case:
@@ -86,7 +90,7 @@ def _without_nothing(tree: object) -> object:
     """Leave out nulls and empty texts: in Go's objects they are what is not there."""
     if isinstance(tree, dict):
         return {
-            key: value if key in {"labels", "annotations", "matchLabels", "nodeSelector"} else _without_nothing(value)
+            key: value if key in MAPS else _without_nothing(value)
             for key, value in tree.items()
             if value is not None and value != ""
         }
