@@ -22,7 +22,7 @@ from bayplan.cluster.books.owners import Owners
 from bayplan.cluster.books.ports import Ports
 from bayplan.cluster.books.volumes import Touched, VolumeBooks
 from bayplan.cluster.catalogues import CarriedTerms, Catalogue, Images
-from bayplan.cluster.columns import CPU, MEMORY, SMALL, Columns, Row, RowLog
+from bayplan.cluster.columns import CPU, MEMORY, SMALL, Columns, Row, RowLog, Rows
 from bayplan.cluster.keys import Key, Keys
 from bayplan.cluster.residents import Resident, Residents
 from bayplan.cluster.rows import tolerated
@@ -88,6 +88,8 @@ class Table:
         self.nominations: dict[str, Nomination] = {}       # by uid
         self.nominated_on: dict[int, dict[str, Nomination]] = {}
         self.nominated_away: dict[str, dict[str, Pod]] = {}            # as strays, but nominated there
+        self._complete: dict[tuple[int, int] | bytes, bool] = {}       # see all_have
+        self._complete_at = -1
         self._free: list[Row] = []
         self._arrivals = 0
 
@@ -314,6 +316,17 @@ class Table:
         return nomination
 
     # -- what rules ask for the first time
+
+    def all_have(self, places: slice | Rows) -> bool:
+        """Say whether every row has some of each of some resources; worked out when a node has changed."""
+        if self._complete_at != self.node_log.position:
+            self._complete_at = self.node_log.position
+            self._complete.clear()
+        key = (places.start, places.stop) if isinstance(places, slice) else places.tobytes()
+        found = self._complete.get(key)
+        if found is None:
+            found = self._complete[key] = bool(self.columns.allocatable[places, :self.columns.rows].all())
+        return found
 
     def key(self, name: str) -> Key:
         """Return a label key's column."""

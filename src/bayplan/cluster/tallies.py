@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from bayplan.api.selectors import RequiredAffinity, Selector
-from bayplan.cluster.columns import Bools, Int64s
+from bayplan.cluster.columns import Bools, Int64s, window
 from bayplan.cluster.keys import ABSENT, Key
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 A = TypeVar("A", Int64s, Bools)
 
 DOMAINS_AT_FIRST: Final = 16
+FEW: Final = 48
 CHANGES_KEPT: Final = 4096
 
 
@@ -67,17 +68,19 @@ class Domains:
         self.scope = scope
         self.version = 0
         self.numbers: Int64s = np.zeros(DOMAINS_AT_FIRST, np.int64)    # (domains,)
+        self._window = window(self.numbers)
+        self._taken: tuple[int, list[int]] = (-1, [])      # which domains have any, as of a version
 
     def add(self, row: int, change: int) -> None:
         """Add to the number of the row's domain."""
         if self.scope is not None and not self.scope.holds(row):
             return
-        domain_id = self.key.ids[row]
+        domain_id = self.key.ids.item(row)
         if domain_id == ABSENT:
             return
         if domain_id + 1 >= len(self.numbers):
-            self.reach(int(domain_id) + 2)
-        self.numbers[domain_id] += change
+            self.reach(domain_id + 2)
+        self._window[domain_id] += change
         self.version += 1
 
     def of_rows(self, rows: int) -> Int64s:
@@ -91,6 +94,25 @@ class Domains:
         """Make room; the last number always stays nought, so that "absent" may index it."""
         if length > len(self.numbers):
             self.numbers = _longer(self.numbers, length)
+            self._window = window(self.numbers)
+
+    def taken(self) -> list[int]:
+        """Return the ids of the domains that have any."""
+        version, ids = self._taken
+        if version != self.version:
+            ids = np.flatnonzero(self.numbers).tolist()
+            self._taken = (self.version, ids)
+        return ids
+
+    def least(self, among: list[int]) -> int | None:
+        """Return the smallest number of some domains, if there are any."""
+        if not among:
+            return None
+        self.reach(among[-1] + 2)
+        if len(among) <= FEW:                              # plain Python beats NumPy's call by far
+            numbers = self._window
+            return min([numbers[domain_id] for domain_id in among])
+        return int(self.numbers[among].min())
 
 
 class Tally:
@@ -123,12 +145,14 @@ class Tally:
             domains.add(row, change)
         self.all += change
         self.version += 1
-        self.changed.append(row)
-        if len(self.changed) > CHANGES_KEPT:
-            self.changed_before += len(self.changed)
+        changed = self.changed
+        changed.append(row)
+        if len(changed) > CHANGES_KEPT:
+            self.changed_before += len(changed)
             self.changed = []
-        for follower, weight in self._followers:
-            follower.add(row, change * weight)
+        if self._followers:
+            for follower, weight in self._followers:
+                follower.add(row, change * weight)
 
     def fill(self, numbers: dict[int, int]) -> None:
         """Begin with these numbers; nobody has asked for anything yet."""

@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-import numpy as np
-
-from bayplan.cluster.keys import ABSENT, Key
+from bayplan.cluster.keys import Key
 from bayplan.cluster.tallies import Match, Scope, Tally
 
 if TYPE_CHECKING:
@@ -116,21 +114,16 @@ class Topology:
 
     def domains(self, key: str, scope: Scope | None = None) -> int:
         """Return how many domains of a key there are in a scope."""
-        return self.recorded(lambda: int(np.count_nonzero(self.table.every.domains(self._key(key), scope).numbers)))
+        return self.recorded(lambda: len(self.table.every.domains(self._key(key), scope).taken()))
 
     def least(self, tally: Tally, key: str, scope: Scope | None = None, besides: Row | None = None) -> int | None:
         """Return the smallest number of a domain, without that of one row if asked; None where there is no domain."""
         def ask() -> int | None:
             column = self._key(key)
-            exists = self.table.every.domains(column, scope).numbers != 0
-            numbers = tally.domains(column, scope).numbers
-            if besides is not None and ABSENT != column.ids[besides] < len(exists):
-                exists = exists.copy()
-                exists[column.ids[besides]] = False
-            if len(numbers) < len(exists):
-                numbers = np.concatenate((numbers, np.zeros(len(exists) - len(numbers), np.int64)))
-            there = numbers[:len(exists)][exists]
-            return int(there.min()) if len(there) else None
+            there = self.table.every.domains(column, scope).taken()
+            if besides is not None:
+                there = [domain_id for domain_id in there if domain_id != column.ids[besides]]
+            return tally.domains(column, scope).least(there)
         return self.recorded(ask, tally)
 
     def _key(self, name: str) -> Key:

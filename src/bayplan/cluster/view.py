@@ -8,7 +8,7 @@ Not here: choosing rows and remembering answers (framework).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -40,7 +40,6 @@ class View(Topology):
         self._used = table.columns.rows
         self._allocatable: Int64s | None = None            # gathered once, when rows are named
         self._requested: Int64s | None = None
-        self._complete: dict[Hashable, bool] = {}
 
     def __len__(self) -> int:
         return self._used if self._some is None else len(self._some)
@@ -186,12 +185,8 @@ class View(Topology):
         return self.table.columns.nonzero.take(self._some, axis=1, mode="wrap")
 
     def all_have(self, places: Places) -> bool:
-        """Say whether every row has some of each of some resources."""
-        key = (places.start, places.stop) if isinstance(places, slice) else places.tobytes()
-        found = self._complete.get(key)
-        if found is None:
-            found = self._complete[key] = bool(self.allocatable(places).all())
-        return found
+        """Say whether every row of the table has some of each of some resources."""
+        return self.table.all_have(places)
 
     def port_taken(self, port: HostPort) -> Bools:
         """On which rows a host port cannot be taken."""

@@ -9,8 +9,8 @@ Not here: the rules' answers and the groups' bonus (plans.py).
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from bayplan.framework.memo import Memo
     from bayplan.framework.plugin import AnyPlugin
     from bayplan.framework.settings import Settings
+
+H = TypeVar("H", bound=Hashable)
 
 RULED_OUT: Final = 0                                       # the group of rows that node-only rules do not pass
 GROUPS_AT_FIRST: Final = 16
@@ -409,6 +411,12 @@ class GroupView(Topology):
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def recorded(self, ask: Callable[[], H], tally: Tally | None = None) -> H:
+        """Ask, and note the tally: whoever keeps the answer asks again when it, or any node, has changed."""
+        if tally is not None:
+            self.asked[tally] = None
+        return ask()
 
     @property
     def as_rows(self) -> View:

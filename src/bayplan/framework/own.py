@@ -54,6 +54,7 @@ class Own:
     def __init__(self, table: Table, rules: Sequence[RowRule], settings: Settings) -> None:
         self._table = table
         self._rules = rules
+        self._filters = any(rule.filters for rule in rules)
         self._settings = settings
         self._epoch = -1
         self._closures: list[tuple[Callable[[int], int], RowRule]] | None = None
@@ -155,10 +156,12 @@ class Own:
         self.column[rows] = totals
 
     def _totals(self, view: View) -> Int32s:
-        fits = view.live                                               # (rows,)
+        fits = view.live if self._table.count < self._table.columns.rows or not self._filters else None    # (rows,)
         for rule in self._rules:
             if rule.filters:
-                fits = fits & rule.plugin.fits(rule.state, view)
+                mine = rule.plugin.fits(rule.state, view)
+                fits = mine if fits is None else fits & mine
+        assert fits is not None  # noqa: S101 either there are dead rows or there is a filter
         total: Int64s | None = None
         for rule in self._rules:
             if rule.scores:

@@ -225,10 +225,6 @@ class Plan:
 
     def _note(self, view: GroupView) -> None:
         """Note which tallies the bonus depends on."""
-        for read in view.reads:
-            if read.tally is not None and read.tally not in self._deps:
-                self._deps[read.tally] = read.tally.version
-        view.reads.clear()
         for tally in view.asked:
             if tally not in self._deps:
                 self._deps[tally] = tally.version

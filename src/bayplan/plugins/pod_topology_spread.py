@@ -187,6 +187,15 @@ class PodTopologySpread(Plugin[Spread, State]):
             codes[still & has & (skew > rule.skew_max)] = TOO_SKEWED
         return Ruling(codes, OUTCOMES)
 
+    def fits(self, state: State, view: View) -> Mask:
+        """Say where every constraint holds, without naming the one that does not."""
+        fits = np.ones(len(view), np.bool_)                            # (rows,)
+        for rule in state.hard:
+            most = rule.skew_max - rule.itself + self._least(rule, view) - rule.extra
+            fits &= view.count(rule.tally, rule.key, rule.scope) <= most
+            fits &= view.has(rule.key)
+        return fits
+
     def _least(self, rule: Rule, view: View) -> int:
         """Return the smallest number of a domain, or nought while there are fewer domains than asked for."""
         if view.domains(rule.key, rule.scope) < rule.domains_min:
