@@ -57,8 +57,9 @@ class Term(msgspec.Struct, frozen=True):
 
     def matches(self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]) -> bool:
         """Say whether a pod of this namespace with these labels is meant."""
-        return ((namespace in self.namespaces or self.namespace_selector.matches(namespace_labels))
-                and self.selector.matches(labels))
+        return (
+            namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
+        ) and self.selector.matches(labels)
 
 
 class Kind(enum.Enum):
@@ -75,7 +76,7 @@ class Carried(msgspec.Struct, frozen=True):
 
     kind: Kind
     term: Term
-    weight: int = 0                                        # of a preference; 0 where the term is required
+    weight: int = 0  # of a preference; 0 where the term is required
 
 
 class CarriedTerms(Catalogue[Carried]):
@@ -100,7 +101,7 @@ class Images:
 
     def __init__(self) -> None:
         self.version = 0
-        self._rows: dict[str, dict[int, tuple[int, int]]] = {}         # name -> row -> (arrival, size)
+        self._rows: dict[str, dict[int, tuple[int, int]]] = {}  # name -> row -> (arrival, size)
 
     def put(self, row: int, arrival: int, sizes: Mapping[str, int]) -> None:
         """Take over what a node reports."""

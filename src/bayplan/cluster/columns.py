@@ -24,10 +24,10 @@ Rows = npt.NDArray[np.intp]
 
 CPU: Final = 0
 MEMORY: Final = 1
-PODS: Final = 2                                            # how many there are, and may be: a resource like any other
+PODS: Final = 2  # how many there are, and may be: a resource like any other
 FIRST_RESOURCES: Final = ("cpu", "memory", "pods", "ephemeral-storage")
 ROWS_AT_FIRST: Final = 64
-SMALL: Final = 1 << 46                                     # a hundred times less is exact in float64
+SMALL: Final = 1 << 46  # a hundred times less is exact in float64
 
 
 def window(column: npt.NDArray[np.signedinteger[Any]]) -> memoryview[int]:
@@ -38,19 +38,19 @@ def window(column: npt.NDArray[np.signedinteger[Any]]) -> memoryview[int]:
 class Columns:
     """The numbers of all rows, with room to grow in both directions: more rows, more named resources."""
 
-    allocatable: Int64s                                    # (resources, rows)
-    requested: Int64s                                      # (resources, rows)
-    nonzero: Int64s                                        # (cpu and memory, rows)
-    live: Bools                                            # (rows,)
-    unschedulable: Bools                                   # (rows,)
-    taint_set: Int32s                                      # (rows,)
-    feature_set: Int32s                                    # (rows,)
-    arrival: Int64s                                        # (rows,)
+    allocatable: Int64s  # (resources, rows)
+    requested: Int64s  # (resources, rows)
+    nonzero: Int64s  # (cpu and memory, rows)
+    live: Bools  # (rows,)
+    unschedulable: Bools  # (rows,)
+    taint_set: Int32s  # (rows,)
+    feature_set: Int32s  # (rows,)
+    arrival: Int64s  # (rows,)
 
     def __init__(self) -> None:
         self.rows = 0
-        self.epoch = 0                                     # raised whenever memory moves
-        self.is_small = True                               # no node ever had SMALL or more of anything
+        self.epoch = 0  # raised whenever memory moves
+        self.is_small = True  # no node ever had SMALL or more of anything
         self.resources: dict[str, int] = {name: place for place, name in enumerate(FIRST_RESOURCES)}
         self._allocate(ROWS_AT_FIRST, len(FIRST_RESOURCES))
 
@@ -94,7 +94,7 @@ class Columns:
                 if column.ndim == 1:
                     mine[:used] = column[:used]
                 else:
-                    mine[:len(column), :used] = column[:, :used]
+                    mine[: len(column), :used] = column[:, :used]
 
     def clear(self, row: Row) -> None:
         """Forget everything about a row."""
@@ -107,7 +107,7 @@ class RowLog:
 
     def __init__(self, length: int = 1 << 14) -> None:
         self.length = length
-        self.position = 0                                  # how many entries were ever appended
+        self.position = 0  # how many entries were ever appended
         self._ring = np.zeros(length, np.intp)
         self.append_at = window(self._ring)
 
@@ -129,4 +129,4 @@ class RowLog:
         end = start + lag
         if end <= self.length:
             return self._ring[start:end]
-        return np.concatenate((self._ring[start:], self._ring[:end - self.length]))
+        return np.concatenate((self._ring[start:], self._ring[: end - self.length]))

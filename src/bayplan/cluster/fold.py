@@ -13,8 +13,15 @@ from bayplan.api.objects import Namespace, Node, Object, Pod, uid_of
 from bayplan.api.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
 from bayplan.cluster.table import Table
 
-VolumeObject: TypeAlias = (claims.PersistentVolume | claims.PersistentVolumeClaim | claims.StorageClass | claims.CSINode
-                           | claims.CSIDriver | claims.CSIStorageCapacity | claims.VolumeAttachment)
+VolumeObject: TypeAlias = (
+    claims.PersistentVolume
+    | claims.PersistentVolumeClaim
+    | claims.StorageClass
+    | claims.CSINode
+    | claims.CSIDriver
+    | claims.CSIStorageCapacity
+    | claims.VolumeAttachment
+)
 
 
 def put(table: Table, thing: Object) -> bool:
@@ -44,7 +51,7 @@ def put_pod(table: Table, pod: Pod) -> None:
     if pod.spec.node_name:
         table.put_pod(pod)
         return
-    if table.is_assumed(uid_of(pod)):                      # it stays until its binding is seen, or has failed
+    if table.is_assumed(uid_of(pod)):  # it stays until its binding is seen, or has failed
         return
     table.drop_pod(uid_of(pod))
     table.put_nomination(pod)

@@ -25,9 +25,9 @@ class Key:
 
     def __init__(self, name: str, capacity: int) -> None:
         self.name = name
-        self.ids: Ids = np.full(capacity, ABSENT, np.intp)            # (rows,)
+        self.ids: Ids = np.full(capacity, ABSENT, np.intp)  # (rows,)
         self.values: list[str] = []
-        self.rows_of: list[list[int]] = []                 # by id: the rows that have the value
+        self.rows_of: list[list[int]] = []  # by id: the rows that have the value
         self._id_of: dict[str, int] = {}
         self._answers: dict[object, npt.NDArray[np.bool_]] = {}
 
@@ -48,7 +48,7 @@ class Key:
         """Take over a row's value."""
         if row >= len(self.ids):
             grown = np.full(max(2 * len(self.ids), row + 1), ABSENT, np.intp)
-            grown[:len(self.ids)] = self.ids
+            grown[: len(self.ids)] = self.ids
             self.ids = grown
         value = labels.get(self.name)
         new, old = ABSENT if value is None else self.id_of(value), int(self.ids[row])
@@ -64,9 +64,9 @@ class Key:
         """Ask a question once per value (None: no such label) and return each row's answer."""
         answers = self._answers.get(question)
         if answers is None or len(answers) != len(self.values) + 1:
-            answers = np.array([*map(holds, self.values), holds(None)], np.bool_)    # (values and absent,)
+            answers = np.array([*map(holds, self.values), holds(None)], np.bool_)  # (values and absent,)
             self._answers[question] = answers
-        return answers[self.ids[:rows]]                               # absent is -1: the last   (rows,)
+        return answers[self.ids[:rows]]  # absent is -1: the last   (rows,)
 
 
 class Keys:

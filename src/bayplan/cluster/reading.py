@@ -32,16 +32,18 @@ if TYPE_CHECKING:
 
 def _is_placed_alike(one: Pod, other: Pod) -> bool:
     """Say whether terms, services and owners see two pods alike."""
-    return (one.metadata.labels == other.metadata.labels
-            and one.metadata.owner_references == other.metadata.owner_references
-            and one.spec.node_name == other.spec.node_name)
+    return (
+        one.metadata.labels == other.metadata.labels
+        and one.metadata.owner_references == other.metadata.owner_references
+        and one.spec.node_name == other.spec.node_name
+    )
 
 
 class Known(NamedTuple):
     """Versions of what a pod's shape may depend on besides the pod."""
 
-    cluster: int                                           # terms, namespaces, services, owners, device classes
-    volumes: int                                           # nought for pods without volumes
+    cluster: int  # terms, namespaces, services, owners, device classes
+    volumes: int  # nought for pods without volumes
 
 
 class Taken(NamedTuple):
@@ -58,8 +60,8 @@ class Reader:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._read: dict[str, Taken] = {}                  # by uid: pods that wait
-        self._last: dict[str, Taken] = {}                  # by owner: the last pod read
+        self._read: dict[str, Taken] = {}  # by uid: pods that wait
+        self._last: dict[str, Taken] = {}  # by owner: the last pod read
 
     def shape(self, pod: Pod) -> Shape:
         """Return a waiting pod's shape."""
@@ -74,8 +76,9 @@ class Reader:
 
     def _stands(self, known: Known, pod: Pod) -> bool:
         table = self._table
-        return (known.cluster == table.meanings.value + table.avoided.version
-                and (not pod.spec.volumes or known.volumes == table.volumes.version))
+        return known.cluster == table.meanings.value + table.avoided.version and (
+            not pod.spec.volumes or known.volumes == table.volumes.version
+        )
 
     def forget(self, uid: str) -> None:
         """Let go of a pod that waits no more."""
@@ -88,20 +91,22 @@ class Reader:
     def _taken(self, pod: Pod, last: Taken | None) -> Taken:
         if pod.spec.affinity is not None and (last is None or last.pod is not pod):
             for term in TermLists(pod).carried():
-                self._table.carried.number(term)           # known from now on: no pod is read again for it later
+                self._table.carried.number(term)  # known from now on: no pod is read again for it later
         known = self._known(pod)
         if last is None or (last.pod is not pod and not is_alike(pod, last.pod)):
             fresh = {**self._of_template(pod), **self._of_cluster(pod), **self._of_volumes(pod)}
             parts = {name: self._table.shapes.part(name, fresh[name]) for name in sorted(fresh)}
             return Taken(pod, known, parts, self._table.shapes.intern(parts))
         fresh = {}
-        if known.cluster != last.known.cluster or (
-                last.pod is not pod and not _is_placed_alike(pod, last.pod)):
+        if known.cluster != last.known.cluster or (last.pod is not pod and not _is_placed_alike(pod, last.pod)):
             fresh |= self._of_cluster(pod)
         if pod.spec.volumes or last.pod.spec.volumes:
             fresh |= self._of_volumes(pod)
-        changed = {name: canonical for name, part in fresh.items()
-                   if (canonical := self._table.shapes.part(name, part)) is not last.parts[name]}
+        changed = {
+            name: canonical
+            for name, part in fresh.items()
+            if (canonical := self._table.shapes.part(name, part)) is not last.parts[name]
+        }
         if not changed:
             return Taken(pod, known, last.parts, last.shape)
         parts = {**last.parts, **changed}
@@ -148,5 +153,8 @@ class Reader:
         meta = pod.metadata
         namespace = self._table.namespaces.get(meta.namespace)
         of_namespace = namespace.metadata.labels if namespace is not None else {}
-        return tuple(number for number, carried in enumerate(self._table.carried)
-                     if carried.term.matches(meta.namespace, meta.labels, of_namespace))
+        return tuple(
+            number
+            for number, carried in enumerate(self._table.carried)
+            if carried.term.matches(meta.namespace, meta.labels, of_namespace)
+        )

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 class Load(msgspec.Struct, frozen=True):
     """What a pod lays on its row."""
 
-    requested: tuple[tuple[int, int], ...]                 # (place of the resource, amount)
-    nonzero: tuple[int, int]                               # cpu milli and memory bytes, with defaults
+    requested: tuple[tuple[int, int], ...]  # (place of the resource, amount)
+    nonzero: tuple[int, int]  # cpu milli and memory bytes, with defaults
     ports: tuple[tuple[str, str, int], ...]
-    carries: tuple[int, ...]                               # numbers of carried terms, repeated as the pod repeats them
-    mounts: Mounts | None                                  # None: no volume that any rule looks at
+    carries: tuple[int, ...]  # numbers of carried terms, repeated as the pod repeats them
+    mounts: Mounts | None  # None: no volume that any rule looks at
 
 
 class LabelSet:
@@ -84,8 +84,8 @@ class Residents:
     def __init__(self, columns: Columns, carried: CarriedTerms) -> None:
         self._columns = columns
         self._carried = carried
-        self._loads: dict[Load, Load] = {}                 # those without mounts
-        self._last: dict[str, tuple[Pod, Load, LabelSet]] = {}         # by owner: the last pod read
+        self._loads: dict[Load, Load] = {}  # those without mounts
+        self._last: dict[str, tuple[Pod, Load, LabelSet]] = {}  # by owner: the last pod read
         self._label_sets: dict[tuple[str, tuple[tuple[str, str], ...], bool], LabelSet] = {}
         self._tallies: dict[Match, Tally] = {}
 
@@ -100,8 +100,10 @@ class Residents:
             if pod.spec.volumes or before.spec.volumes:
                 mounts = mounts_of(pod)
                 load = load if mounts is None and load.mounts is None else replace(load, mounts=mounts)
-            if (pod.metadata.labels != before.metadata.labels
-                    or pod.metadata.deletion_timestamp != before.metadata.deletion_timestamp):
+            if (
+                pod.metadata.labels != before.metadata.labels
+                or pod.metadata.deletion_timestamp != before.metadata.deletion_timestamp
+            ):
                 label_set = self._label_set(pod)
         self._last[key] = (pod, load, label_set)
         return load, label_set
@@ -111,8 +113,11 @@ class Residents:
         lists = TermLists(pod)
         load = Load(
             requested=tuple((self._columns.resource(name), amount) for name, amount in requested.items() if amount),
-            nonzero=(cpu, memory), ports=host_ports(pod),
-            carries=tuple(self._carried.number(term) for term in lists.carried()), mounts=mounts_of(pod))
+            nonzero=(cpu, memory),
+            ports=host_ports(pod),
+            carries=tuple(self._carried.number(term) for term in lists.carried()),
+            mounts=mounts_of(pod),
+        )
         return load if load.mounts is not None else self._loads.setdefault(load, load)
 
     def _label_set(self, pod: Pod) -> LabelSet:

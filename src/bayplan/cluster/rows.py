@@ -33,7 +33,7 @@ def judged(question: NodeQuestion, table: Table) -> Bools:
             for key, value in question.pairs or ():
                 column = table.key(key)
                 domain_id = column.known(value)
-                mask &= (column.ids[:table.columns.rows] == domain_id) & (domain_id != ABSENT)
+                mask &= (column.ids[: table.columns.rows] == domain_id) & (domain_id != ABSENT)
             return mask if question.terms is None else mask & judged(question.terms, table)
         case NodeTerms():
             mask = np.zeros(table.columns.rows, np.bool_)
@@ -62,14 +62,17 @@ def judged_row(question: NodeQuestion, table: Table, row: int) -> bool:
 
 def tolerated(tolerations: Tolerations, taints: Sequence[Taint]) -> bool:
     """Say whether every taint that keeps pods off is tolerated."""
-    return all(taint.effect not in HARD_EFFECTS
-               or any(tolerates(toleration, taint, compares=tolerations.compares) for toleration in tolerations.all)
-               for taint in taints)
+    return all(
+        taint.effect not in HARD_EFFECTS
+        or any(tolerates(toleration, taint, compares=tolerations.compares) for toleration in tolerations.all)
+        for taint in taints
+    )
 
 
 def _holds(clause: Clause, table: Table) -> Bools:
     def ask(value: str | None) -> bool:
         return clause.matches({} if value is None else {clause.key: value})
+
     return table.key(clause.key).where(clause, ask, table.columns.rows)
 
 

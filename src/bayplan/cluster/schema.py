@@ -27,32 +27,92 @@ class Column(NamedTuple):
 
 
 COLUMNS: Final = (
-    Column("allocatable", ("resources", "rows"), np.int64, AMOUNT, "put_node",
-           "what the node can give; 0 where it does not name the resource; of `pods`, how many it may have"),
-    Column("requested", ("resources", "rows"), np.int64, AMOUNT, "place, remove",
-           "what the pods there ask for, overhead and sidecars included; of `pods`, how many there are"),
-    Column("nonzero", ("cpu and memory", "rows"), np.int64, AMOUNT, "place, remove",
-           "the same, a container that asks for nothing counted as 100m and 200Mi: what scores are made from"),
+    Column(
+        "allocatable",
+        ("resources", "rows"),
+        np.int64,
+        AMOUNT,
+        "put_node",
+        "what the node can give; 0 where it does not name the resource; of `pods`, how many it may have",
+    ),
+    Column(
+        "requested",
+        ("resources", "rows"),
+        np.int64,
+        AMOUNT,
+        "place, remove",
+        "what the pods there ask for, overhead and sidecars included; of `pods`, how many there are",
+    ),
+    Column(
+        "nonzero",
+        ("cpu and memory", "rows"),
+        np.int64,
+        AMOUNT,
+        "place, remove",
+        "the same, a container that asks for nothing counted as 100m and 200Mi: what scores are made from",
+    ),
     Column("live", ("rows",), np.bool_, "yes or no", "put_node, drop_node", "there is a node in this row"),
     Column("unschedulable", ("rows",), np.bool_, "yes or no", "put_node", "the node is cordoned"),
-    Column("taint_set", ("rows",), np.int32, "number in the catalogue", "put_node",
-           "the node's taints, in their order; 0 is none"),
-    Column("feature_set", ("rows",), np.int32, "number in the catalogue", "put_node",
-           "the features that the node declares; 0 is none"),
-    Column("arrival", ("rows",), np.int64, "count", "put_node",
-           "how many nodes had come before this one did; it survives changes and is new when a node comes back"),
+    Column(
+        "taint_set",
+        ("rows",),
+        np.int32,
+        "number in the catalogue",
+        "put_node",
+        "the node's taints, in their order; 0 is none",
+    ),
+    Column(
+        "feature_set",
+        ("rows",),
+        np.int32,
+        "number in the catalogue",
+        "put_node",
+        "the features that the node declares; 0 is none",
+    ),
+    Column(
+        "arrival",
+        ("rows",),
+        np.int64,
+        "count",
+        "put_node",
+        "how many nodes had come before this one did; it survives changes and is new when a node comes back",
+    ),
 )
 """What every table has."""
 
 ASKED_FOR: Final = (
-    Column("key.ids", ("rows",), np.intp, "number of the value", "put_node",
-           "per label key: which value the node has there; -1 is none. The values are in `key.values`"),
-    Column("tally.column", ("rows",), np.int64, "pods", "place, remove",
-           "per tally: how many pods of the row match its condition, or carry its term; weighted tallies sum others"),
-    Column("domains.numbers", ("domains",), np.int64, "pods", "place, remove, put_node",
-           "per tally, label key and scope: the tally's sum over each domain's rows that are in the scope"),
-    Column("scope.inside", ("rows",), np.bool_, "yes or no", "put_node",
-           "per scope: the node passes its node affinity and tolerations, and has its label keys"),
+    Column(
+        "key.ids",
+        ("rows",),
+        np.intp,
+        "number of the value",
+        "put_node",
+        "per label key: which value the node has there; -1 is none. The values are in `key.values`",
+    ),
+    Column(
+        "tally.column",
+        ("rows",),
+        np.int64,
+        "pods",
+        "place, remove",
+        "per tally: how many pods of the row match its condition, or carry its term; weighted tallies sum others",
+    ),
+    Column(
+        "domains.numbers",
+        ("domains",),
+        np.int64,
+        "pods",
+        "place, remove, put_node",
+        "per tally, label key and scope: the tally's sum over each domain's rows that are in the scope",
+    ),
+    Column(
+        "scope.inside",
+        ("rows",),
+        np.bool_,
+        "yes or no",
+        "put_node",
+        "per scope: the node passes its node affinity and tolerations, and has its label keys",
+    ),
 )
 """What a table has from when somebody first asked."""
 
@@ -66,4 +126,5 @@ def _written(columns: tuple[Column, ...]) -> str:
     head = "| column | axes | dtype | unit | writer | meaning |\n|---|---|---|---|---|---|\n"
     return head + "".join(
         f"| `{one.name}` | {', '.join(one.axes)} | {one.dtype.__name__} | {one.unit} | {one.writer} | {one.meaning} |\n"
-        for one in columns)
+        for one in columns
+    )

@@ -36,22 +36,22 @@ class Tolerations(msgspec.Struct, frozen=True):
     """What taints a pod bears."""
 
     all: tuple[Toleration, ...]
-    compares: bool = False                                 # the gate for Gt and Lt is on: part of the profile
+    compares: bool = False  # the gate for Gt and Lt is on: part of the profile
 
 
 class NodeChoice(msgspec.Struct, frozen=True):
     """Which nodes a pod asks for by their labels and names."""
 
     required: RequiredAffinity
-    preferred: PreferredTerms | None                       # None: the pod has no such list
+    preferred: PreferredTerms | None  # None: the pod has no such list
 
 
 class Requests(msgspec.Struct, frozen=True):
     """What a pod asks for, as each of the three arithmetics of upstream counts it."""
 
-    fit: tuple[tuple[str, int], ...]                       # the filter's: explicit zeros stay
-    scored: tuple[tuple[str, int], ...]                    # the allocation score's: with defaults per container
-    balanced: tuple[tuple[str, int], ...]                  # the balance score's: the real ones
+    fit: tuple[tuple[str, int], ...]  # the filter's: explicit zeros stay
+    scored: tuple[tuple[str, int], ...]  # the allocation score's: with defaults per container
+    balanced: tuple[tuple[str, int], ...]  # the balance score's: the real ones
 
 
 class Constraint(msgspec.Struct, frozen=True):
@@ -72,21 +72,21 @@ class Spread(msgspec.Struct, frozen=True):
 
     namespace: str
     constraints: tuple[Constraint, ...]
-    own: bool                                              # the pod names constraints itself: defaults do not apply
-    default: Selector | None                               # whose pods the defaults would spread; None: nobody's
+    own: bool  # the pod names constraints itself: defaults do not apply
+    default: Selector | None  # whose pods the defaults would spread; None: nobody's
     default_counts_itself: bool
     affinity: RequiredAffinity
     tolerations: Tolerations
-    hard_error: str | None = None                          # why the hard ones cannot be read; then none of them is here
+    hard_error: str | None = None  # why the hard ones cannot be read; then none of them is here
     soft_error: str | None = None
 
 
 class OfService(msgspec.Struct, frozen=True):
     """Whom a pod's first Service, by name, selects, and where the pod itself asks to go."""
 
-    namespace: str                                         # empty without a Service
-    selector: Selector | None                              # None: no Service selects the pod
-    wanted: tuple[tuple[str, str], ...]                    # the pod's nodeSelector
+    namespace: str  # empty without a Service
+    selector: Selector | None  # None: no Service selects the pod
+    wanted: tuple[tuple[str, str], ...]  # the pod's nodeSelector
 
 
 class Weighted(msgspec.Struct, frozen=True):
@@ -101,12 +101,12 @@ class Neighbours(msgspec.Struct, frozen=True):
 
     namespace: str
     near: tuple[Term, ...]
-    near_itself: tuple[bool, ...]                          # per term of `near`: does it match the pod's labels
+    near_itself: tuple[bool, ...]  # per term of `near`: does it match the pod's labels
     far: tuple[Term, ...]
     liked: tuple[Weighted, ...]
     disliked: tuple[Weighted, ...]
-    meant_by: tuple[int, ...]                              # numbers of the carried terms that match the pod
-    prefers: bool = False                                  # the pod has preferred terms, be they readable or not
+    meant_by: tuple[int, ...]  # numbers of the carried terms that match the pod
+    prefers: bool = False  # the pod has preferred terms, be they readable or not
     error: str | None = None
 
 
@@ -122,12 +122,27 @@ SPREAD: Final = Part[Spread]("spread")
 NEIGHBOURS: Final = Part[Neighbours]("neighbours")
 VOLUMES: Final = Part[Volumes | None]("volumes")
 SERVICE: Final = Part[OfService]("service")
-CONTROLLER: Final = Part[tuple[str, str] | None]("controller")         # kind and uid, where some node names it
-NOTHING: Final = Part[None]("nothing")                    # for rules about nodes alone
-DEVICES: Final = Part[tuple[str, ...]]("devices")         # resource claims by name: waits until devices are built
+CONTROLLER: Final = Part[tuple[str, str] | None]("controller")  # kind and uid, where some node names it
+NOTHING: Final = Part[None]("nothing")  # for rules about nodes alone
+DEVICES: Final = Part[tuple[str, ...]]("devices")  # resource claims by name: waits until devices are built
 
-PARTS: Final = (NODE_NAME, GATES, TOLERATIONS, NODE_CHOICE, PORTS, REQUESTS, IMAGES, FEATURES, SPREAD, NEIGHBOURS,
-                VOLUMES, SERVICE, CONTROLLER, NOTHING, DEVICES)
+PARTS: Final = (
+    NODE_NAME,
+    GATES,
+    TOLERATIONS,
+    NODE_CHOICE,
+    PORTS,
+    REQUESTS,
+    IMAGES,
+    FEATURES,
+    SPREAD,
+    NEIGHBOURS,
+    VOLUMES,
+    SERVICE,
+    CONTROLLER,
+    NOTHING,
+    DEVICES,
+)
 
 
 class Shape:
@@ -138,11 +153,11 @@ class Shape:
     def __init__(self, number: int, parts: dict[str, Hashable]) -> None:
         self.number = number
         self._parts = parts
-        self.plans: dict[int, object] = {}                 # by profile: framework's, dropped with the shape
+        self.plans: dict[int, object] = {}  # by profile: framework's, dropped with the shape
 
     def part(self, part: Part[P]) -> P:
         """Return this shape's value of a part."""
-        return self._parts[part.name]                      # type: ignore[return-value]  # written by `Shapes` alone
+        return self._parts[part.name]  # type: ignore[return-value]  # written by `Shapes` alone
 
 
 class Shapes:
@@ -177,21 +192,28 @@ def node_choice_of(pod: Pod) -> NodeChoice:
     """Read which nodes a pod asks for."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
     wishes = affinity.preferred_during_scheduling_ignored_during_execution if affinity is not None else None
-    return NodeChoice(required=RequiredAffinity.of(pod.spec.node_selector, affinity),
-                      preferred=None if wishes is None else PreferredTerms.of(wishes))
+    return NodeChoice(
+        required=RequiredAffinity.of(pod.spec.node_selector, affinity),
+        preferred=None if wishes is None else PreferredTerms.of(wishes),
+    )
 
 
 def requests_of(pod: Pod) -> Requests:
     """Read what a pod asks for."""
-    return Requests(fit=tuple(fit_request(pod).items()), scored=tuple(score_request(pod).items()),
-                    balanced=tuple(balance_request(pod).items()))
+    return Requests(
+        fit=tuple(fit_request(pod).items()),
+        scored=tuple(score_request(pod).items()),
+        balanced=tuple(balance_request(pod).items()),
+    )
 
 
 def of_service(pod: Pod, selector: Mapping[str, str] | None) -> OfService:
     """Read what the pod's first Service selects and where the pod asks to go."""
-    return OfService(namespace="" if selector is None else pod.metadata.namespace,
-                     selector=None if selector is None else Selector.of_map(selector),
-                     wanted=tuple(sorted((pod.spec.node_selector or {}).items())))
+    return OfService(
+        namespace="" if selector is None else pod.metadata.namespace,
+        selector=None if selector is None else Selector.of_map(selector),
+        wanted=tuple(sorted((pod.spec.node_selector or {}).items())),
+    )
 
 
 def ports_of(pod: Pod) -> tuple[tuple[str, str, int], ...]:

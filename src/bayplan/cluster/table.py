@@ -56,11 +56,11 @@ class Table:
     """A cluster as columns, and what is keyed beside them."""
 
     def __init__(self) -> None:
-        self.ticks = Ticks()                               # anything but who runs where
-        self.meanings = Ticks(self.ticks)                  # what a waiting pod's shape depends on besides the pod
+        self.ticks = Ticks()  # anything but who runs where
+        self.meanings = Ticks(self.ticks)  # what a waiting pod's shape depends on besides the pod
         self.columns = Columns()
-        self.row_log = RowLog()                            # rows whose pod-dependent facts (or node) changed
-        self.node_log = RowLog()                           # rows whose node changed
+        self.row_log = RowLog()  # rows whose pod-dependent facts (or node) changed
+        self.node_log = RowLog()  # rows whose node changed
         self.keys = Keys()
         self.taint_sets: Catalogue[tuple[Taint, ...]] = Catalogue(())
         self.feature_sets: Catalogue[frozenset[str]] = Catalogue(frozenset())
@@ -68,7 +68,7 @@ class Table:
         self.carried = CarriedTerms(self.meanings)
         self.residents = Residents(self.columns, self.carried)
         self.shapes = Shapes()
-        self.every = Tally()                               # one on each row: how many rows a domain has
+        self.every = Tally()  # one on each row: how many rows a domain has
         self.weighted: dict[tuple[tuple[int, int], ...], Tally] = {}
         self.scopes: dict[tuple[object, ...], Scope] = {}
         self.namespaces: Book[Namespace] = Book(self.meanings)
@@ -77,18 +77,18 @@ class Table:
         self.ports = Ports()
         self.volumes = VolumeBooks()
         self.device_classes: Book[DeviceClass] = Book(self.meanings)
-        self.nodes: list[Node | None] = []                 # by row
+        self.nodes: list[Node | None] = []  # by row
         self.row_of: dict[str, Row] = {}
-        self.count = 0                                     # nodes now
-        self.nodes_version = 0                             # raised when nodes come or go
-        self.pods: dict[str, Resident] = {}                # by uid
-        self.on_row: list[dict[str, Resident]] = []        # by row: uid -> resident
-        self.strays: dict[str, dict[str, Stray]] = {}      # by name of a node that is not there: uid -> pod
-        self.has_trial = False                             # one at a time; see trial.py
-        self.nominations: dict[str, Nomination] = {}       # by uid
+        self.count = 0  # nodes now
+        self.nodes_version = 0  # raised when nodes come or go
+        self.pods: dict[str, Resident] = {}  # by uid
+        self.on_row: list[dict[str, Resident]] = []  # by row: uid -> resident
+        self.strays: dict[str, dict[str, Stray]] = {}  # by name of a node that is not there: uid -> pod
+        self.has_trial = False  # one at a time; see trial.py
+        self.nominations: dict[str, Nomination] = {}  # by uid
         self.nominated_on: dict[int, dict[str, Nomination]] = {}
-        self.nominated_away: dict[str, dict[str, Pod]] = {}            # as strays, but nominated there
-        self._complete: dict[tuple[int, int] | bytes, bool] = {}       # see all_have
+        self.nominated_away: dict[str, dict[str, Pod]] = {}  # as strays, but nominated there
+        self._complete: dict[tuple[int, int] | bytes, bool] = {}  # see all_have
         self._complete_at = -1
         self._free: list[Row] = []
         self._arrivals = 0
@@ -144,7 +144,7 @@ class Table:
         self.columns.live[row] = True
         self.columns.arrival[row] = self._arrivals
         self._arrivals += 1
-        self.keys.write(row, {})                           # every key knows the row before a tally asks it
+        self.keys.write(row, {})  # every key knows the row before a tally asks it
         self.every.add(row, 1)
         self.count += 1
         self.nodes_version += 1
@@ -168,7 +168,7 @@ class Table:
             if old is not None:
                 self.images.drop(row, _image_sizes(old))
             self.images.put(row, int(columns.arrival[row]), _image_sizes(node))
-        if (old is None or old.metadata.labels != node.metadata.labels or old.spec.taints != node.spec.taints):
+        if old is None or old.metadata.labels != node.metadata.labels or old.spec.taints != node.spec.taints:
             self._move(row, node)
         self._log_node(row)
 
@@ -187,9 +187,11 @@ class Table:
 
     def _belongs(self, node: Node, scope: Scope) -> bool:
         labels = node.metadata.labels
-        return (all(key.name in labels for key in scope.keys)
-                and (scope.affinity is None or scope.affinity.matches(labels, node.metadata.name))
-                and (scope.tolerations is None or tolerated(scope.tolerations, node.spec.taints)))
+        return (
+            all(key.name in labels for key in scope.keys)
+            and (scope.affinity is None or scope.affinity.matches(labels, node.metadata.name))
+            and (scope.tolerations is None or tolerated(scope.tolerations, node.spec.taints))
+        )
 
     def dirty(self, touched: Touched) -> None:
         """Note that a book's entry changed that is part of what some rows are."""
@@ -296,7 +298,7 @@ class Table:
     def nominate(self, pod: Pod, row: Row) -> None:
         """Think of a waiting pod as on a row when others of no higher priority are judged there."""
         self.drop_nomination(uid_of(pod))
-        self.residents.read(pod)                           # its terms are known before they are asked about
+        self.residents.read(pod)  # its terms are known before they are asked about
         nomination = Nomination(pod, row)
         self.nominations[nomination.uid] = nomination
         self.nominated_on.setdefault(row, {})[nomination.uid] = nomination
@@ -325,7 +327,7 @@ class Table:
         key = (places.start, places.stop) if isinstance(places, slice) else places.tobytes()
         found = self._complete.get(key)
         if found is None:
-            found = self._complete[key] = bool(self.columns.allocatable[places, :self.columns.rows].all())
+            found = self._complete[key] = bool(self.columns.allocatable[places, : self.columns.rows].all())
         return found
 
     def key(self, name: str) -> Key:

@@ -33,13 +33,14 @@ CHANGES_KEPT: Final = 4096
 class Scope:
     """A set of rows: those that a node affinity and tolerations let pass and that have all of some keys."""
 
-    def __init__(self, affinity: RequiredAffinity | None, tolerations: Tolerations | None,
-                 keys: tuple[Key, ...]) -> None:
+    def __init__(
+        self, affinity: RequiredAffinity | None, tolerations: Tolerations | None, keys: tuple[Key, ...]
+    ) -> None:
         self.affinity = affinity
-        self.tolerations = tolerations                     # None where taints do not matter
+        self.tolerations = tolerations  # None where taints do not matter
         self.keys = keys
         self.version = 0
-        self.inside: Bools = np.zeros(0, np.bool_)         # (rows,)
+        self.inside: Bools = np.zeros(0, np.bool_)  # (rows,)
 
     def holds(self, row: int) -> bool:
         """Say whether a row is inside."""
@@ -67,9 +68,9 @@ class Domains:
         self.key = key
         self.scope = scope
         self.version = 0
-        self.numbers: Int64s = np.zeros(DOMAINS_AT_FIRST, np.int64)    # (domains,)
+        self.numbers: Int64s = np.zeros(DOMAINS_AT_FIRST, np.int64)  # (domains,)
         self._window = window(self.numbers)
-        self._taken: tuple[int, list[int]] = (-1, [])      # which domains have any, as of a version
+        self._taken: tuple[int, list[int]] = (-1, [])  # which domains have any, as of a version
 
     def add(self, row: int, change: int) -> None:
         """Add to the number of the row's domain."""
@@ -87,7 +88,7 @@ class Domains:
         """Return for each row the number of its domain, 0 where it has none."""
         ids = self.key.ids[:rows]
         self.reach(len(self.key.values) + 1)
-        found: Int64s = self.numbers[ids]                              # absent is -1: the last, never written  (rows,)
+        found: Int64s = self.numbers[ids]  # absent is -1: the last, never written  (rows,)
         return found
 
     def reach(self, length: int) -> None:
@@ -109,7 +110,7 @@ class Domains:
         if not among:
             return None
         self.reach(among[-1] + 2)
-        if len(among) <= FEW:                              # plain Python beats NumPy's call by far
+        if len(among) <= FEW:  # plain Python beats NumPy's call by far
             numbers = self._window
             return min([numbers[domain_id] for domain_id in among])
         return int(self.numbers[among].min())
@@ -121,13 +122,13 @@ class Tally:
     def __init__(self) -> None:
         self.version = 0
         self.rows: dict[int, int] = {}
-        self.changed: list[int] = []                       # rows changed, in order; `changed_before` were let go
+        self.changed: list[int] = []  # rows changed, in order; `changed_before` were let go
         self.changed_before = 0
-        self.all = 0                                       # the sum over all rows
+        self.all = 0  # the sum over all rows
         self._column: Int64s | None = None
         self._domains: dict[tuple[str, int], Domains] = {}
-        self._followers: list[tuple[Tally, int]] = []      # weighted tallies that this one is part of
-        self.parts: tuple[tuple[Tally, int], ...] = ()     # of a weighted tally: what it follows
+        self._followers: list[tuple[Tally, int]] = []  # weighted tallies that this one is part of
+        self.parts: tuple[tuple[Tally, int], ...] = ()  # of a weighted tally: what it follows
 
     def add(self, row: int, change: int) -> None:
         """Add to a row's number and to everything derived from it."""
@@ -164,7 +165,7 @@ class Tally:
         """Become the weighted sum of other tallies."""
         self.parts = tuple(parts)
         for tally, weight in parts:
-            tally._followers.append((self, weight))        # noqa: SLF001 a tally's own kind
+            tally._followers.append((self, weight))  # noqa: SLF001 a tally's own kind
             for row, number in tally.rows.items():
                 self.add(row, number * weight)
 
@@ -216,18 +217,20 @@ def recounted(tally: Tally, key: Key, scope: Scope | None) -> Mapping[str, int]:
 class Match(msgspec.Struct, frozen=True):
     """Which pods a tally counts: those that meet every term; with or without the pods that are terminating."""
 
-    terms: tuple[tuple[frozenset[str] | None, Selector], ...]      # (namespaces, or None for all; labels)
+    terms: tuple[tuple[frozenset[str] | None, Selector], ...]  # (namespaces, or None for all; labels)
     terminating: bool = True
 
     def holds(self, namespace: str, labels: Mapping[str, str], *, terminating: bool) -> bool:
         """Say whether a pod of this namespace with these labels is counted."""
         if terminating and not self.terminating:
             return False
-        return all((namespaces is None or namespace in namespaces) and selector.matches(labels)
-                   for namespaces, selector in self.terms)
+        return all(
+            (namespaces is None or namespace in namespaces) and selector.matches(labels)
+            for namespaces, selector in self.terms
+        )
 
 
 def _longer(column: A, length: int) -> A:
     grown = np.zeros(max(2 * len(column), length), column.dtype)
-    grown[:len(column)] = column
+    grown[: len(column)] = column
     return grown

@@ -23,18 +23,24 @@ def owner_key(pod: Pod) -> str:
 def is_alike(one: Pod, other: Pod) -> bool:
     """Say whether two pods ask for the same, their volumes and labels aside."""
     a, b, have, had = one.spec, other.spec, one.status, other.status
-    return ((a.containers is b.containers or a.containers == b.containers)
-            and a.init_containers == b.init_containers
-            and (a.affinity is b.affinity or a.affinity == b.affinity)
-            and a.tolerations == b.tolerations
-            and a.overhead == b.overhead and a.resources == b.resources
-            and a.topology_spread_constraints == b.topology_spread_constraints
-            and a.node_selector == b.node_selector
-            and a.host_network == b.host_network and a.host_users == b.host_users
-            and a.ephemeral_containers == b.ephemeral_containers
-            and a.scheduling_gates == b.scheduling_gates and a.resource_claims == b.resource_claims
-            and one.metadata.namespace == other.metadata.namespace
-            and have.container_statuses == had.container_statuses
-            and have.init_container_statuses == had.init_container_statuses
-            and have.resources == had.resources and have.allocated_resources == had.allocated_resources
-            and have.conditions == had.conditions)
+    return (
+        (a.containers is b.containers or a.containers == b.containers)
+        and a.init_containers == b.init_containers
+        and (a.affinity is b.affinity or a.affinity == b.affinity)
+        and a.tolerations == b.tolerations
+        and a.overhead == b.overhead
+        and a.resources == b.resources
+        and a.topology_spread_constraints == b.topology_spread_constraints
+        and a.node_selector == b.node_selector
+        and a.host_network == b.host_network
+        and a.host_users == b.host_users
+        and a.ephemeral_containers == b.ephemeral_containers
+        and a.scheduling_gates == b.scheduling_gates
+        and a.resource_claims == b.resource_claims
+        and one.metadata.namespace == other.metadata.namespace
+        and have.container_statuses == had.container_statuses
+        and have.init_container_statuses == had.init_container_statuses
+        and have.resources == had.resources
+        and have.allocated_resources == had.allocated_resources
+        and have.conditions == had.conditions
+    )

@@ -22,9 +22,13 @@ def term_of(term: PodAffinityTerm, namespace: str) -> Term:
     named = frozenset(term.namespaces)
     if not named and term.namespace_selector is None:
         named = frozenset((namespace,))
-    selector = Selector.of(term.label_selector)            # first, so that the first error is upstream's
-    return Term(namespaces=named, namespace_selector=Selector.of(term.namespace_selector), selector=selector,
-                key=term.topology_key)
+    selector = Selector.of(term.label_selector)  # first, so that the first error is upstream's
+    return Term(
+        namespaces=named,
+        namespace_selector=Selector.of(term.namespace_selector),
+        selector=selector,
+        key=term.topology_key,
+    )
 
 
 class TermLists:
@@ -46,28 +50,38 @@ class TermLists:
         to, off = affinity.pod_affinity, affinity.pod_anti_affinity
         errors: list[str] = []
         if to is not None:
-            self.near = _read(to.required_during_scheduling_ignored_during_execution, namespace,
-                              "requiredAffinityTerms", errors)
+            self.near = _read(
+                to.required_during_scheduling_ignored_during_execution, namespace, "requiredAffinityTerms", errors
+            )
         if off is not None:
-            self.far = _read(off.required_during_scheduling_ignored_during_execution, namespace,
-                             "requiredAntiAffinityTerms", errors)
+            self.far = _read(
+                off.required_during_scheduling_ignored_during_execution, namespace, "requiredAntiAffinityTerms", errors
+            )
         if to is not None:
-            self.liked = _weighed(to.preferred_during_scheduling_ignored_during_execution, namespace,
-                                  "preferredAffinityTerms", errors)
+            self.liked = _weighed(
+                to.preferred_during_scheduling_ignored_during_execution, namespace, "preferredAffinityTerms", errors
+            )
         if off is not None:
-            self.disliked = _weighed(off.preferred_during_scheduling_ignored_during_execution, namespace,
-                                     "preferredAntiAffinityTerms", errors)
-        self.prefers = any(one is not None and one.preferred_during_scheduling_ignored_during_execution
-                           for one in (to, off))
+            self.disliked = _weighed(
+                off.preferred_during_scheduling_ignored_during_execution,
+                namespace,
+                "preferredAntiAffinityTerms",
+                errors,
+            )
+        self.prefers = any(
+            one is not None and one.preferred_during_scheduling_ignored_during_execution for one in (to, off)
+        )
         if errors:
             self.error = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
 
     def carried(self) -> tuple[Carried, ...]:
         """Return the terms as a running pod carries them."""
-        return (*(Carried(Kind.REQUIRED, term) for term in self.near),
-                *(Carried(Kind.ANTI, term) for term in self.far),
-                *(Carried(Kind.PREFERRED, wish.term, wish.weight) for wish in self.liked),
-                *(Carried(Kind.AVOIDED, wish.term, wish.weight) for wish in self.disliked))
+        return (
+            *(Carried(Kind.REQUIRED, term) for term in self.near),
+            *(Carried(Kind.ANTI, term) for term in self.far),
+            *(Carried(Kind.PREFERRED, wish.term, wish.weight) for wish in self.liked),
+            *(Carried(Kind.AVOIDED, wish.term, wish.weight) for wish in self.disliked),
+        )
 
 
 def _read(terms: Sequence[PodAffinityTerm], namespace: str, what: str, errors: list[str]) -> tuple[Term, ...]:
@@ -78,8 +92,9 @@ def _read(terms: Sequence[PodAffinityTerm], namespace: str, what: str, errors: l
         return ()
 
 
-def _weighed(wishes: Sequence[WeightedPodAffinityTerm], namespace: str, what: str,
-             errors: list[str]) -> tuple[Weighted, ...]:
+def _weighed(
+    wishes: Sequence[WeightedPodAffinityTerm], namespace: str, what: str, errors: list[str]
+) -> tuple[Weighted, ...]:
     try:
         return tuple(Weighted(term_of(wish.pod_affinity_term, namespace), wish.weight) for wish in wishes)
     except SelectorError as bad:
@@ -91,10 +106,16 @@ def neighbours_of(pod: Pod, meant_by: tuple[int, ...]) -> Neighbours:
     """Read which pods a pod wants near or far."""
     lists = TermLists(pod)
     return Neighbours(
-        namespace=pod.metadata.namespace, near=lists.near,
+        namespace=pod.metadata.namespace,
+        near=lists.near,
         near_itself=tuple(term.selector.matches(pod.metadata.labels) for term in lists.near),
-        far=lists.far, liked=lists.liked, disliked=lists.disliked, meant_by=meant_by, prefers=lists.prefers,
-        error=lists.error)
+        far=lists.far,
+        liked=lists.liked,
+        disliked=lists.disliked,
+        meant_by=meant_by,
+        prefers=lists.prefers,
+        error=lists.error,
+    )
 
 
 def spread_of(pod: Pod, default: Selector | None) -> Spread:
@@ -108,10 +129,16 @@ def spread_of(pod: Pod, default: Selector | None) -> Spread:
     needs = own or default is not None
     required = RequiredAffinity.of(pod.spec.node_selector, node_affinity) if needs else RequiredAffinity()
     return Spread(
-        namespace=pod.metadata.namespace if needs else "", constraints=hard + soft, own=own, default=default,
+        namespace=pod.metadata.namespace if needs else "",
+        constraints=hard + soft,
+        own=own,
+        default=default,
         default_counts_itself=default is not None and default.matches(labels),
         affinity=required,
-        tolerations=Tolerations(pod.spec.tolerations if needs else ()), hard_error=hard_error, soft_error=soft_error)
+        tolerations=Tolerations(pod.spec.tolerations if needs else ()),
+        hard_error=hard_error,
+        soft_error=soft_error,
+    )
 
 
 def _constraints(pod: Pod, action: str) -> tuple[tuple[Constraint, ...], str | None]:
@@ -129,8 +156,12 @@ def _constraint(constraint: TopologySpreadConstraint, labels: Mapping[str, str])
     if pairs:
         selector = selector.and_equal(pairs)
     return Constraint(
-        key=constraint.topology_key, skew_max=constraint.max_skew, hard=constraint.when_unsatisfiable == HARD,
-        selector=selector, counts_itself=selector.matches(labels),
+        key=constraint.topology_key,
+        skew_max=constraint.max_skew,
+        hard=constraint.when_unsatisfiable == HARD,
+        selector=selector,
+        counts_itself=selector.matches(labels),
         domains_min=1 if constraint.min_domains is None else constraint.min_domains,
         honours_affinity=constraint.node_affinity_policy in {None, "Honor"},
-        honours_taints=constraint.node_taints_policy == "Honor")
+        honours_taints=constraint.node_taints_policy == "Honor",
+    )

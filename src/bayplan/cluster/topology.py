@@ -33,7 +33,7 @@ class Read(NamedTuple):
 
     ask: Callable[[], Hashable]
     answer: Hashable
-    tally: Tally | None = None                             # all that can change the answer; None: anything may
+    tally: Tally | None = None  # all that can change the answer; None: anything may
 
     @property
     def stands(self) -> bool:
@@ -80,16 +80,26 @@ class Topology:
     def first_host(self, tally: Tally, besides: Row | None = None) -> str | None:
         """Return the first node by name that has any of a tally, without one row if asked."""
         nodes = self.table.nodes
-        return self.recorded(lambda: min((node.metadata.name for row, number in tally.rows.items()
-                                          if number > 0 and row != besides and (node := nodes[row]) is not None),
-                                         default=None), tally)
+        return self.recorded(
+            lambda: min(
+                (
+                    node.metadata.name
+                    for row, number in tally.rows.items()
+                    if number > 0 and row != besides and (node := nodes[row]) is not None
+                ),
+                default=None,
+            ),
+            tally,
+        )
 
     def label(self, name: str, key: str) -> str | None:
         """Return a label of the node with a name."""
+
         def ask() -> str | None:
             row = self.table.row_of.get(name)
             node = None if row is None else self.table.nodes[row]
             return None if node is None else node.metadata.labels.get(key)
+
         return self.recorded(ask)
 
     def sum_of(self, parts: Iterable[tuple[Tally, int]]) -> Tally:
@@ -99,8 +109,7 @@ class Topology:
             return parts[0][0]
         return self.table.sum_of(parts)
 
-    def scope(self, affinity: RequiredAffinity | None, tolerations: Tolerations | None,
-              keys: tuple[str, ...]) -> Scope:
+    def scope(self, affinity: RequiredAffinity | None, tolerations: Tolerations | None, keys: tuple[str, ...]) -> Scope:
         """Return the set of rows that pass an affinity and tolerations and have all of some keys."""
         return self.table.scope(affinity, tolerations, keys)
 
@@ -118,12 +127,14 @@ class Topology:
 
     def least(self, tally: Tally, key: str, scope: Scope | None = None, besides: Row | None = None) -> int | None:
         """Return the smallest number of a domain, without that of one row if asked; None where there is no domain."""
+
         def ask() -> int | None:
             column = self._key(key)
             there = self.table.every.domains(column, scope).taken()
             if besides is not None:
                 there = [domain_id for domain_id in there if domain_id != column.ids[besides]]
             return tally.domains(column, scope).least(there)
+
         return self.recorded(ask, tally)
 
     def _key(self, name: str) -> Key:
@@ -153,7 +164,12 @@ class Topology:
 
     def namespaces_matching(self, selector: Selector) -> frozenset[str]:
         """Return the names of the namespaces whose labels a selector matches."""
+
         def ask() -> frozenset[str]:
-            return frozenset(namespace.metadata.name for namespace in self.table.namespaces
-                             if selector.matches(namespace.metadata.labels))
+            return frozenset(
+                namespace.metadata.name
+                for namespace in self.table.namespaces
+                if selector.matches(namespace.metadata.labels)
+            )
+
         return self.recorded(ask)

@@ -53,8 +53,9 @@ class Trial:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._is_open:
             self.close()
 
@@ -67,9 +68,10 @@ class Trial:
             raise TrialMisused(f"{pod.key} is on a node already; evict it before it is placed for {self._cause}")
         self._unnominate(uid)
         resident = self._table.place(pod, row, is_assumed=True)
-        self._note(lambda: self._table.remove(uid),
-                   Bind(uid=uid, namespace=pod.metadata.namespace, name=pod.metadata.name, node=node,
-                        cause=self._cause))
+        self._note(
+            lambda: self._table.remove(uid),
+            Bind(uid=uid, namespace=pod.metadata.namespace, name=pod.metadata.name, node=node, cause=self._cause),
+        )
         return resident
 
     def evict(self, uid: str) -> Resident:
@@ -77,9 +79,10 @@ class Trial:
         self._must_be_open()
         resident = self._table.remove(uid)
         meta = resident.pod.metadata
-        self._note(lambda: self._table.seat(resident),
-                   Evict(uid=uid, namespace=meta.namespace, name=meta.name, node=self._node(resident.row),
-                         cause=self._cause))
+        self._note(
+            lambda: self._table.seat(resident),
+            Evict(uid=uid, namespace=meta.namespace, name=meta.name, node=self._node(resident.row), cause=self._cause),
+        )
         return resident
 
     def nominate(self, pod: Pod, row: Row) -> None:
@@ -87,9 +90,10 @@ class Trial:
         uid, node = uid_of(pod), self._node(row)
         self._unnominate(uid)
         self._table.nominate(pod, row)
-        self._note(lambda: self._table.drop_nomination(uid),
-                   Nominate(uid=uid, namespace=pod.metadata.namespace, name=pod.metadata.name, node=node,
-                            cause=self._cause))
+        self._note(
+            lambda: self._table.drop_nomination(uid),
+            Nominate(uid=uid, namespace=pod.metadata.namespace, name=pod.metadata.name, node=node, cause=self._cause),
+        )
 
     def reserve(self, pod: Pod, reservation: Reservation, row: Row) -> Reserved:
         """Take the volumes that a pod would be given on a row; it has no effect of its own: binding writes it."""

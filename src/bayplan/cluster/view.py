@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bayplan.cluster.residents import Resident
     from bayplan.cluster.table import Table
 
-Places = slice | Rows                                      # where resources are in the blocks
+Places = slice | Rows  # where resources are in the blocks
 N = TypeVar("N", bound=np.generic)
 
 
@@ -36,9 +36,9 @@ class View(Topology):
 
     def __init__(self, table: Table, rows: Rows | None = None) -> None:
         super().__init__(table)
-        self._some = rows                                  # None: all, and columns need no gathering
+        self._some = rows  # None: all, and columns need no gathering
         self._used = table.columns.rows
-        self._allocatable: Int64s | None = None            # gathered once, when rows are named
+        self._allocatable: Int64s | None = None  # gathered once, when rows are named
         self._requested: Int64s | None = None
 
     def __len__(self) -> int:
@@ -57,7 +57,7 @@ class View(Topology):
     def _of(self, column: npt.NDArray[N]) -> npt.NDArray[N]:
         if self._some is not None:
             return column[self._some]
-        shown = column[:self._used]
+        shown = column[: self._used]
         shown.flags.writeable = False
         return shown
 
@@ -105,7 +105,7 @@ class View(Topology):
     def allocatable(self, places: Places) -> Int64s:
         """Return what each node has of some resources, 0 where it has none, as (resources, rows)."""
         if self._some is None:
-            return self.table.columns.allocatable[places, :self._used]
+            return self.table.columns.allocatable[places, : self._used]
         if self._allocatable is None:
             self._allocatable = self.table.columns.allocatable.take(self._some, axis=1, mode="wrap")
         return self._allocatable[places]
@@ -136,16 +136,16 @@ class View(Topology):
 
     def judged(self, affinity: NodeQuestion) -> Bools:
         """Say of every row whether its node passes a node selector or node terms."""
-        if self._some is not None and len(self._some) <= 8:            # fewer than it pays to gather
+        if self._some is not None and len(self._some) <= 8:  # fewer than it pays to gather
             return np.array([judged_row(affinity, self.table, row) for row in self._some.tolist()], np.bool_)
-        mask = judged(affinity, self.table)                # fresh: the asker may write into it
+        mask = judged(affinity, self.table)  # fresh: the asker may write into it
         return mask if self._some is None else mask[self._some]
 
     def liked(self, wishes: PreferredTerms) -> Int64s:
         """Return the sum of the weights of the preferred terms that each row's node meets."""
         total = np.zeros(len(self), np.int64)
         for weight, term in wishes.terms:
-            total += np.where(self.judged(term), weight, 0)            # (rows,)
+            total += np.where(self.judged(term), weight, 0)  # (rows,)
         return total
 
     def has_image(self, name: str) -> Bools:
@@ -156,9 +156,11 @@ class View(Topology):
 
     def image(self, name: str) -> tuple[int, int]:
         """Return an image's size and the number of nodes that report it; (0, 0) when none does."""
+
         def ask() -> tuple[int, int]:
             number = len(self.table.images.rows(name))
             return (self.table.images.size(name), number) if number else (0, 0)
+
         return self.recorded(ask)
 
     def avoids(self, controller: tuple[str, str]) -> Bools:
@@ -172,7 +174,7 @@ class View(Topology):
     def requested(self, places: Places) -> Int64s:
         """Return what the pods of each row ask for of some resources, as (resources, rows)."""
         if self._some is None:
-            return self.table.columns.requested[places, :self._used]
+            return self.table.columns.requested[places, : self._used]
         if self._requested is None:
             self._requested = self.table.columns.requested.take(self._some, axis=1, mode="wrap")
         return self._requested[places]
@@ -181,7 +183,7 @@ class View(Topology):
     def nonzero(self) -> Int64s:
         """What the pods of each row ask for of cpu and memory, with defaults where a container asks for nothing."""
         if self._some is None:
-            return self.table.columns.nonzero[:, :self._used]
+            return self.table.columns.nonzero[:, : self._used]
         return self.table.columns.nonzero.take(self._some, axis=1, mode="wrap")
 
     def all_have(self, places: Places) -> bool:
@@ -233,8 +235,6 @@ class View(Topology):
         return self._of(self._key(key).ids)
 
 
-
-
 class RowWith(View):
     """One row, as if pods were added to it."""
 
@@ -245,7 +245,7 @@ class RowWith(View):
 
     def requested(self, places: Places) -> Int64s:
         """As on the row, with the added pods' requests."""
-        more = np.zeros((len(self.table.columns.resources), 1), np.int64)      # (resources, 1)
+        more = np.zeros((len(self.table.columns.resources), 1), np.int64)  # (resources, 1)
         for resident in self.added:
             for place, amount in resident.load.requested:
                 more[place] += amount

@@ -40,8 +40,14 @@ if TYPE_CHECKING:
 class Attempt:
     """One pod asked about, with one profile, on the table as it is."""
 
-    def __init__(self, table: Table, profile: Profile, pod: Pod, shape: Shape,
-                 remembered: Mapping[str, Prepared[object] | Rejected | Failed] = MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        table: Table,
+        profile: Profile,
+        pod: Pod,
+        shape: Shape,
+        remembered: Mapping[str, Prepared[object] | Rejected | Failed] = MappingProxyType({}),
+    ) -> None:
         self.table = table
         self.profile = profile
         self.pod = pod
@@ -49,8 +55,8 @@ class Attempt:
         self.view = View(table)
         self.guard = Guard(pod)
         self.result = Evaluation(self.view)
-        self.remembered = remembered                       # by rule, what need not be prepared again
-        self.states: dict[str, object] = {}                # by rule, what prepare found
+        self.remembered = remembered  # by rule, what need not be prepared again
+        self.states: dict[str, object] = {}  # by rule, what prepare found
         self.skipped: set[str] = set()
         self.result.reservations = self._reservations
 
@@ -83,9 +89,9 @@ class Attempt:
                 self._fail(instance.name, f'running PreFilter plugin "{instance.name}": {found.text}')
                 return
             if isinstance(found, Rejected):
-                rejection = (instance.name, found)         # the last counts
+                rejection = (instance.name, found)  # the last counts
                 if found.code is Code.UNRESOLVABLE:
-                    names, narrowed_by = None, []          # and makes what was found before it void
+                    names, narrowed_by = None, []  # and makes what was found before it void
                     break
                 continue
             self._keep(instance, found)
@@ -125,11 +131,11 @@ class Attempt:
         result, names = self.result, self.result.pre_filter.names
         candidates = result.live.copy()
         if names is not None:
-            candidates &= np.array([name in names for name in result.names], np.bool_)     # (rows,)
+            candidates &= np.array([name in names for name in result.names], np.bool_)  # (rows,)
         own = self.table.row_of.get(self.pod.status.nominated_node_name)
         asked = candidates.copy()
         if own is not None:
-            asked[own] = True                              # upstream tries it whatever PreFilter said
+            asked[own] = True  # upstream tries it whatever PreFilter said
         self._ask_filters(asked)
         for row, nominations in self._nominated():
             if asked[row]:
@@ -150,14 +156,17 @@ class Attempt:
         elif answer.code is not Code.ERROR:
             result.turned_down_first = answer
         if not is_candidate:
-            result.turned_down_by[own] = NOT_TRIED         # as far as the others' round is concerned
+            result.turned_down_by[own] = NOT_TRIED  # as far as the others' round is concerned
             result.single.pop(own, None)
             result.own_outside = own
 
     def filters(self) -> Iterable[Instance]:
         """Return the rules to be asked about rows, in order."""
-        return (instance for instance in self.profile.filter
-                if instance.name not in self.skipped and instance.name in self.states)
+        return (
+            instance
+            for instance in self.profile.filter
+            if instance.name not in self.skipped and instance.name in self.states
+        )
 
     def _ask_filters(self, asked: Bools) -> None:
         """Ask the filters in order; a row is told the first no."""
@@ -165,7 +174,7 @@ class Attempt:
         left = asked.copy()
         for instance in self.filters():
             ruling = self.ruling(instance, left)
-            no = left & (ruling.codes != 0)                # (rows,)
+            no = left & (ruling.codes != 0)  # (rows,)
             if no.any():
                 result.turned_down_by[no] = len(result.rulings)
                 result.rulings.append((instance, ruling))
@@ -187,8 +196,11 @@ class Attempt:
         """Return the rows that must also hold pods nominated there, of no lower priority."""
         priority, uid = self.pod.spec.priority or 0, uid_of(self.pod)
         for row, there in list(self.table.nominated_on.items()):
-            nominations = [nomination for nomination in there.values()
-                           if nomination.uid != uid and (nomination.pod.spec.priority or 0) >= priority]
+            nominations = [
+                nomination
+                for nomination in there.values()
+                if nomination.uid != uid and (nomination.pod.spec.priority or 0) >= priority
+            ]
             if nominations:
                 yield Row(row), nominations
 
@@ -220,12 +232,18 @@ class Attempt:
     def _note_errors(self, candidates: Bools) -> None:
         """End the attempt if any candidate's answer is an error."""
         result = self.result
-        failing = {which for which, (_, ruling) in enumerate(result.rulings)
-                   if any(outcome.code is Code.ERROR for outcome in ruling.outcomes)}
+        failing = {
+            which
+            for which, (_, ruling) in enumerate(result.rulings)
+            if any(outcome.code is Code.ERROR for outcome in ruling.outcomes)
+        }
         if not failing and not result.single:
             return
-        rows = [row for row in np.flatnonzero(candidates).tolist()
-                if row in result.single or int(result.turned_down_by[row]) in failing]
+        rows = [
+            row
+            for row in np.flatnonzero(candidates).tolist()
+            if row in result.single or int(result.turned_down_by[row]) in failing
+        ]
         texts = [text for answer in map(result.answer, rows) if answer.code is Code.ERROR for text in answer.texts]
         if texts:
             result.error = min(texts)
@@ -257,7 +275,7 @@ class Attempt:
     def _scored(self, instance: Instance, state: object) -> Scored:
         """Ask one rule for its scores, and normalise and weigh them."""
         plugin, feasible = instance.plugin, self.result.feasible
-        if plugin.searches:                                # a search that was not made has found nothing to score
+        if plugin.searches:  # a search that was not made has found nothing to score
             rows = np.flatnonzero(feasible & any(instance is other for other in self.filters()))
             view, among = View(self.table, rows), np.ones(len(rows), np.bool_)
         else:
@@ -267,8 +285,10 @@ class Attempt:
             final = self.guard.normalize(instance, state, view, raw.copy(), among)
         wrong = final[among & ((final < 0) | (final > SCORE_MAX))]
         if len(wrong):
-            self.result.error = (f'plugin "{instance.name}" returns an invalid score {wrong[0]}, '
-                                 f"it should in the range of [0, {SCORE_MAX}] after normalizing")
+            self.result.error = (
+                f'plugin "{instance.name}" returns an invalid score {wrong[0]}, '
+                f"it should in the range of [0, {SCORE_MAX}] after normalizing"
+            )
         if rows is None:
             return Scored(raw, final * instance.weight)
         whole = np.zeros((2, len(feasible)), np.int64)
@@ -279,8 +299,11 @@ class Attempt:
 
     def _reservations(self, row: Row) -> list[object]:
         view = View(self.table, np.array([row], np.intp))
-        found = (instance.plugin.reservation(self.states[instance.name], view, row) for instance in self.filters()
-                 if instance.plugin.overrides("reservation"))
+        found = (
+            instance.plugin.reservation(self.states[instance.name], view, row)
+            for instance in self.filters()
+            if instance.plugin.overrides("reservation")
+        )
         return [reservation for reservation in found if reservation is not None]
 
     def _fail(self, plugin: str, error: str) -> None:

@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 H = TypeVar("H", bound=Hashable)
 
-RULED_OUT: Final = 0                                       # the group of rows that node-only rules do not pass
+RULED_OUT: Final = 0  # the group of rows that node-only rules do not pass
 GROUPS_AT_FIRST: Final = 16
 VIEWS_KEPT: Final = 64
-WIDE: Final = 1 << 60                                      # no more values than this are told apart in one number
+WIDE: Final = 1 << 60  # no more values than this are told apart in one number
 MOVES_KEPT: Final = 1 << 14
 
 
 class Ask(NamedTuple):
     """A question that a tally rule puts to rows."""
 
-    what: str                                              # has, count, any or domain
+    what: str  # has, count, any or domain
     key: str | None = None
     tally: Tally | None = None
     scope: Scope | None = None
@@ -68,8 +68,15 @@ class NodeRule(NamedTuple):
         """Read it off a memo that has roles."""
         roles = memo.roles
         assert roles is not None  # noqa: S101 others are left out
-        return cls(memo.instance.plugin, roles.state, memo.instance.weight, roles.filters, roles.scores,
-                   roles.normalizes, roles.is_ours)
+        return cls(
+            memo.instance.plugin,
+            roles.state,
+            memo.instance.weight,
+            roles.filters,
+            roles.scores,
+            roles.normalizes,
+            roles.is_ours,
+        )
 
 
 class Recorder(View):
@@ -150,19 +157,20 @@ class Groups:
         used = table.columns.rows
         self.position = table.node_log.position
         self.tally_positions = {tally: tally.changed_before + len(tally.changed) for tally in self.tallies}
-        self.of: Rows = np.zeros(table.columns.capacity, np.intp)                       # (rows,)
+        self.of: Rows = np.zeros(table.columns.capacity, np.intp)  # (rows,)
         self.window = window(self.of)
         self._bases: dict[tuple[int, ...], int] = {}
-        self._base_of: list[int] = [0] * used              # per row: its base, 0 where it is ruled out
+        self._base_of: list[int] = [0] * used  # per row: its base, 0 where it is ruled out
         self._base_values: list[tuple[int, ...]] = [()]
         self._ids: dict[tuple[int, ...], int] = {}
-        self._places: dict[Ask, int] = {}                  # of each fact and number among the values
-        self.size: Int64s = np.zeros(GROUPS_AT_FIRST, np.int64)                         # (groups,) rows of each
+        self._places: dict[Ask, int] = {}  # of each fact and number among the values
+        self.size: Int64s = np.zeros(GROUPS_AT_FIRST, np.int64)  # (groups,) rows of each
         self.count = 1
-        self._values: list[Int64s] = [np.zeros(GROUPS_AT_FIRST, np.int64)
-                                      for _ in range(self._width() + len(self.numbers))]
+        self._values: list[Int64s] = [
+            np.zeros(GROUPS_AT_FIRST, np.int64) for _ in range(self._width() + len(self.numbers))
+        ]
         self._views: OrderedDict[tuple[bytes, bytes], GroupView] = OrderedDict()
-        self.moves: list[int] = []                         # rows that changed group, in order
+        self.moves: list[int] = []  # rows that changed group, in order
         self.moves_before = 0
         self._place(np.arange(used))
         self.moves = []
@@ -205,7 +213,7 @@ class Groups:
             for value in values:
                 mine = value[passes]
                 least, most = int(mine.min()), int(mine.max())
-                if size * (most - least + 1) >= WIDE:      # name what there is by small numbers before going on
+                if size * (most - least + 1) >= WIDE:  # name what there is by small numbers before going on
                     _, key = np.unique(key, return_inverse=True)
                     seen, mine = np.unique(mine, return_inverse=True)
                     size, least, most = len(key), 0, len(seen) - 1
@@ -237,7 +245,7 @@ class Groups:
         table = np.zeros(max(plain, default=0) + 1, np.intp)
         for base, group in plain.items():
             table[base] = group
-        new = table[bases]                                             # (rows,)
+        new = table[bases]  # (rows,)
         if odd:
             whole = len(rows) == self.table.columns.rows
             for at, row in ((row, row) for row in odd) if whole else enumerate(rows.tolist()):
@@ -248,8 +256,8 @@ class Groups:
         if not len(changed):
             return
         self.of[rows] = new
-        self.size[:self.count] -= np.bincount(old[changed], minlength=self.count)
-        self.size[:self.count] += np.bincount(new[changed], minlength=self.count)
+        self.size[: self.count] -= np.bincount(old[changed], minlength=self.count)
+        self.size[: self.count] += np.bincount(new[changed], minlength=self.count)
         self._moved(rows[changed].tolist())
 
     def _rows_with_numbers(self) -> set[int]:
@@ -283,7 +291,7 @@ class Groups:
             domain_id = int(key.ids[row])
             if domain_id == ABSENT:
                 number = 0
-            elif len(key.rows_of[domain_id]) == 1:         # the usual hostname: the domain is the row
+            elif len(key.rows_of[domain_id]) == 1:  # the usual hostname: the domain is the row
                 number = tally.rows.get(row, 0) if ask.scope is None or ask.scope.holds(row) else 0
             else:
                 numbers = tally.domains(key, ask.scope).numbers
@@ -335,7 +343,7 @@ class Groups:
     def _lengthen(self) -> None:
         if len(self.of) < self.table.columns.capacity:
             grown = np.zeros(self.table.columns.capacity, np.intp)
-            grown[:len(self.of)] = self.of
+            grown[: len(self.of)] = self.of
             self.of = grown
             self.window = window(grown)
         while len(self._base_of) < self.table.columns.rows:
@@ -352,7 +360,7 @@ class Groups:
                 return False
             self.tally_positions[tally] = end
             asks = [ask for ask in self.numbers if ask.tally is tally]
-            for changed in tally.changed[position - tally.changed_before:]:
+            for changed in tally.changed[position - tally.changed_before :]:
                 for ask in asks:
                     for row in self._sharing(changed, ask.key):
                         group = self._group_of(row)
@@ -399,15 +407,15 @@ class GroupView(Topology):
         super().__init__(groups.table)
         self.groups = groups
         self.ids = ids
-        self.rows_in: Int64s = groups.size                 # (groups,) how many feasible rows each has
+        self.rows_in: Int64s = groups.size  # (groups,) how many feasible rows each has
         self._many: int | None = None
         self._distinct: dict[tuple[str, bool], int] = {}
         self._gathered: dict[Ask, Int64s] = {}
         self._bits: dict[Ask, Bools] = {}
-        self.asked: dict[Tally, None] = {}                 # whose numbers by domain were asked
+        self.asked: dict[Tally, None] = {}  # whose numbers by domain were asked
         self.asked_many = False
-        self.every: Bools = np.ones(len(ids), np.bool_)    # all groups of a plan's view are feasible
-        self.settled: Int64s | None = None                 # what node-only rules score here, once worked out
+        self.every: Bools = np.ones(len(ids), np.bool_)  # all groups of a plan's view are feasible
+        self.settled: Int64s | None = None  # what node-only rules score here, once worked out
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -467,7 +475,7 @@ class GroupView(Topology):
         column = self._key(key)
         domains = tally.domains(column, scope)
         domains.reach(len(column.values) + 1)
-        return domains.numbers[self._domain(key)]                      # absent is -1: the last, never written
+        return domains.numbers[self._domain(key)]  # absent is -1: the last, never written
 
     def many(self, feasible: Bools) -> int:
         """Count the nodes among the feasible."""

@@ -24,9 +24,9 @@ class Roles(NamedTuple):
     state: object
     filters: bool
     scores: bool
-    prepares: bool                                         # its score, anew whenever it is asked
+    prepares: bool  # its score, anew whenever it is asked
     normalizes: bool
-    is_ours: bool                                          # its scores are known to be in range
+    is_ours: bool  # its scores are known to be in range
 
 
 class Memo:
@@ -37,11 +37,11 @@ class Memo:
         self.part = part
         view = Recorder(table)
         self.prepared: Prepared[object] | Rejected | Failed = instance.plugin.prepare(part, view)
-        self.roles: Roles | None = None                    # None: it has nothing to say; set by the profile's plans
-        self.names: frozenset[str] | None = None           # the only nodes it lets a pod go to
-        self.rejects = False                               # it refuses the pod before any row is looked at
-        self.asks: dict[Ask, None] | None = None           # of a tally rule, once found out
-        self.search: Search | None = None                  # of a searching rule that filters
+        self.roles: Roles | None = None  # None: it has nothing to say; set by the profile's plans
+        self.names: frozenset[str] | None = None  # the only nodes it lets a pod go to
+        self.rejects = False  # it refuses the pod before any row is looked at
+        self.asks: dict[Ask, None] | None = None  # of a tally rule, once found out
+        self.search: Search | None = None  # of a searching rule that filters
         self.of_volumes = instance.plugin.reads is VOLUMES and part is not None
         self._seen = table.ticks.value + (table.volumes.changes if self.of_volumes else 0)
         self._plain = [read for read in view.reads if read.tally is None]

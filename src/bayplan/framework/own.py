@@ -58,9 +58,9 @@ class Own:
         self._settings = settings
         self._epoch = -1
         self._closures: list[tuple[Callable[[int], int], RowRule]] | None = None
-        self.column: Int32s = np.full(table.columns.capacity, RULED_OUT, np.int32)     # (rows,)
+        self.column: Int32s = np.full(table.columns.capacity, RULED_OUT, np.int32)  # (rows,)
         self.window = window(self.column)
-        self.flips: list[int] = []                         # rows that came to fit, or ceased to, in order
+        self.flips: list[int] = []  # rows that came to fit, or ceased to, in order
         self.flips_before = 0
         self.position = table.row_log.position
         self._recompute()
@@ -86,7 +86,7 @@ class Own:
         rows = log.since(self.position)
         self.position = log.position
         if rows is None or lag > table.columns.rows:
-            before = self.column < 0                       # (rows,)
+            before = self.column < 0  # (rows,)
             self._recompute()
             self._note(np.flatnonzero(before != (self.column < 0)).tolist())
         elif lag <= self._settings.scalar_rows:
@@ -96,7 +96,7 @@ class Own:
 
     def _lengthen(self, capacity: int) -> None:
         grown = np.full(capacity, RULED_OUT, np.int32)
-        grown[:len(self.column)] = self.column
+        grown[: len(self.column)] = self.column
         self.column = grown
         self.window = window(grown)
 
@@ -150,13 +150,13 @@ class Own:
     def _refresh(self, rows: Rows) -> None:
         """Ask about some rows; a row that is there twice does no harm."""
         totals = self._totals(View(self._table, rows))
-        flipped = (totals ^ self.column[rows]) < 0         # the sign bit: whether it fits
+        flipped = (totals ^ self.column[rows]) < 0  # the sign bit: whether it fits
         if np.logical_or.reduce(flipped):
             self._note(list(dict.fromkeys(rows[flipped].tolist())))
         self.column[rows] = totals
 
     def _totals(self, view: View) -> Int32s:
-        fits = view.live if self._table.count < self._table.columns.rows or not self._filters else None    # (rows,)
+        fits = view.live if self._table.count < self._table.columns.rows or not self._filters else None  # (rows,)
         for rule in self._rules:
             if rule.filters:
                 mine = rule.plugin.fits(rule.state, view)

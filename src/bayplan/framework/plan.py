@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bayplan.framework.plans import Kept, Plans
     from bayplan.framework.search import Search
 
-Narrowing: TypeAlias = Callable[[Bools], Bools]            # rows that pass, of those that passed so far
+Narrowing: TypeAlias = Callable[[Bools], Bools]  # rows that pass, of those that passed so far
 
 
 class Unplanned(Exception):
@@ -47,19 +47,19 @@ class Plan:
         self.memos = memos
         self._restless = [memo for memo in memos if memo.reads_tallies]
         self.keys: list[KeyRule] = []
-        self.searches: list[tuple[Search, int, bool]] = []             # the search, its weight, whether it scores
+        self.searches: list[tuple[Search, int, bool]] = []  # the search, its weight, whether it scores
         self.names: frozenset[str] | None = None
         self.is_rejected = False
         self.own: Own
         self.groups: Groups
-        self._tab: Int32s | None = None                                # (groups,) the bonus, RULED_OUT where none
-        self._along: Int32s | None = None                              # (rows,) the bonus of each row's group
+        self._tab: Int32s | None = None  # (groups,) the bonus, RULED_OUT where none
+        self._along: Int32s | None = None  # (rows,) the bonus of each row's group
         self._live = b""
         self._deps: dict[Tally, int] = {}
         self._seen = (-1, 0)
         self._of_volumes = any(memo.of_volumes for memo in memos)
         self._counts_nodes = False
-        self._feasible: Int64s = np.zeros(0, np.int64)                 # (groups,) feasible rows of each
+        self._feasible: Int64s = np.zeros(0, np.int64)  # (groups,) feasible rows of each
         self.kept: tuple[Kept[Own], Kept[Groups]] | tuple[()] = ()
 
     def join(self, own: Own, groups: Groups) -> None:
@@ -89,7 +89,7 @@ class Plan:
         out = np.flatnonzero(self.own.column[:used] < 0)
         groups = self.groups.of[out]
         self._off: dict[int, int] = dict(zip(out.tolist(), groups.tolist(), strict=True))
-        self._off_in = np.bincount(groups, minlength=len(self.groups.size)).astype(np.int64)      # (groups,)
+        self._off_in = np.bincount(groups, minlength=len(self.groups.size)).astype(np.int64)  # (groups,)
         self._flips_seen = self.own.flips_before + len(self.own.flips)
         self._moves_seen = self.groups.moves_before + len(self.groups.moves)
         self._tab = None
@@ -108,8 +108,9 @@ class Plan:
         if self._flips_seen < own.flips_before or self._moves_seen < groups.moves_before:
             self._recount()
             return
-        self._follow(groups.moves[self._moves_seen - groups.moves_before:],
-                     own.flips[self._flips_seen - own.flips_before:])
+        self._follow(
+            groups.moves[self._moves_seen - groups.moves_before :], own.flips[self._flips_seen - own.flips_before :]
+        )
         if moves != self._moves_seen:
             self._along = None
         self._flips_seen, self._moves_seen = flips, moves
@@ -120,7 +121,7 @@ class Plan:
         off, of, column = self._off, self.groups.window, self.own.window
         if len(self._off_in) < len(self.groups.size):
             longer = np.zeros(len(self.groups.size), np.int64)
-            longer[:len(self._off_in)] = self._off_in
+            longer[: len(self._off_in)] = self._off_in
             self._off_in = longer
         off_in = self._off_in
         for row in moved:
@@ -152,7 +153,7 @@ class Plan:
         """Return each group's bonus, worked out again if anything it depends on has changed; None: nothing fits."""
         stale = self._stale()
         if not len(self._feasible):
-            feasible = self.groups.size - self._off_in[:len(self.groups.size)]
+            feasible = self.groups.size - self._off_in[: len(self.groups.size)]
             feasible[0] = 0
             self._feasible = feasible
             live = (feasible > 0).tobytes()
@@ -168,20 +169,20 @@ class Plan:
         view = self.groups.view(feasible, live, b"").holding(feasible)
         fits = self.fitting(view)
         if fits is not view.every and not fits.all():
-            self._note(view)                               # what was asked to rule groups out matters as much
+            self._note(view)  # what was asked to rule groups out matters as much
             view = self.groups.view(feasible, live, fits.tobytes(), fits).holding(feasible)
         if not len(view):
             self._note(view)
             return None
         total = self._scores(view)
         self._note(view)
-        tab = np.full(len(self.groups.size), RULED_OUT, np.int32)      # (groups,)
+        tab = np.full(len(self.groups.size), RULED_OUT, np.int32)  # (groups,)
         tab[view.ids] = total
         return tab
 
     def fitting(self, view: GroupView) -> Bools:
         """Ask the tally rules which groups fit."""
-        fits = view.every                                              # (groups,)
+        fits = view.every  # (groups,)
         for rule in self.keys:
             if rule.roles.filters:
                 fits = fits & rule.memo.instance.plugin.fits(rule.roles.state, view.as_rows)
@@ -213,7 +214,7 @@ class Plan:
         return total
 
     def _node_scores(self, view: GroupView, every: Bools) -> Int64s:
-        total = np.zeros(len(view), np.int64)                          # (groups,)
+        total = np.zeros(len(view), np.int64)  # (groups,)
         for place, rule in enumerate(rule for rule in self.groups.rules if rule.scores):
             scores = self.groups.raw(place)[view.ids]
             if rule.normalizes:
@@ -246,7 +247,7 @@ class Plan:
         used = self._table.columns.rows
         total = self._plans.total
         if len(total) != used:
-            total = self._plans.total = np.empty(used, np.int32)       # (rows,)
+            total = self._plans.total = np.empty(used, np.int32)  # (rows,)
         if self._deps:
             np.take(tab, self.groups.of[:used], out=total, mode="wrap")
             total += self.own.column[:used]
@@ -260,12 +261,12 @@ class Plan:
         self._catch_up()
         used, groups = self._table.columns.rows, self.groups
         of, column = groups.of[:used], self.own.column[:used]
-        feasible = groups.size - self._off_in[:len(groups.size)]
+        feasible = groups.size - self._off_in[: len(groups.size)]
         feasible[0] = 0
         view = groups.view(feasible, (feasible > 0).tobytes(), b"").holding(feasible)
-        alive = np.zeros(len(groups.size), np.bool_)                   # (groups,)
+        alive = np.zeros(len(groups.size), np.bool_)  # (groups,)
         alive[view.ids] = self.fitting(view)
-        passed = alive[of] & (column >= 0)                             # (rows,)
+        passed = alive[of] & (column >= 0)  # (rows,)
         mask = passed
         for narrow in narrowed:
             mask = narrow(mask)
@@ -275,7 +276,7 @@ class Plan:
         feasible[~alive] = 0
         feasible -= np.bincount(lost, minlength=len(feasible))
         tab = self.bonus_of(feasible, (feasible > 0).tobytes())
-        self._feasible = np.zeros(0, np.int64)             # what is kept for the usual way is out of date now
+        self._feasible = np.zeros(0, np.int64)  # what is kept for the usual way is out of date now
         self._tab = None
         if tab is None:
             return None

@@ -57,21 +57,27 @@ class Plans:
         self._memos: OrderedDict[tuple[str, int], Memo] = OrderedDict()
         self._owns: dict[OwnKey, Kept[Own]] = {}
         self._groups: dict[GroupKey, Kept[Groups]] = {}
-        self.total: Int32s = np.zeros(0, np.int32)         # (rows,) where the next answer is written
+        self.total: Int32s = np.zeros(0, np.int32)  # (rows,) where the next answer is written
         self.bytes_taken = 0
-        self.made = 0                                      # plans made, and let go of for want of room
+        self.made = 0  # plans made, and let go of for want of room
         self.evicted = 0
         self._asked_first = {instance.name for instance in profile.pre_filter}
-        rest = (instance for instance in (*profile.filter, *profile.pre_score, *profile.score)
-                if instance.name not in self._asked_first)
+        rest = (
+            instance
+            for instance in (*profile.filter, *profile.pre_score, *profile.score)
+            if instance.name not in self._asked_first
+        )
         self._instances = (*profile.pre_filter, *dict.fromkeys(rest))
         self._filtering = {instance.name for instance in profile.filter}
         self._scoring = {instance.name for instance in profile.score}
-        self._preparing = {instance.name for instance in profile.pre_score
-                           if instance.plugin.overrides("prepare_score")}
-        self.can = all(instance.plugin.reads is not None
-                       and (instance.plugin.depends in {NODE, ROW, KEYS} or instance.plugin.searches)
-                       for instance in self._instances)
+        self._preparing = {
+            instance.name for instance in profile.pre_score if instance.plugin.overrides("prepare_score")
+        }
+        self.can = all(
+            instance.plugin.reads is not None
+            and (instance.plugin.depends in {NODE, ROW, KEYS} or instance.plugin.searches)
+            for instance in self._instances
+        )
 
     def plan(self, shape: Shape) -> Plan:
         """Return the plan of a shape: the remembered one if it stands."""
@@ -160,19 +166,25 @@ class Plans:
             memo.rejects = is_first
             if is_first or prepared.state is None:
                 return
-            prepared = Prepared(prepared.state)            # its PreFilter is off: nobody heard it refuse
+            prepared = Prepared(prepared.state)  # its PreFilter is off: nobody heard it refuse
         memo.names = prepared.names if is_first else None
         filters, scores = name in self._filtering and (prepared.filters or not is_first), name in self._scoring
         state, prepares = prepared.state, name in self._preparing
         if prepares and (plugin.depends is not KEYS or plugin.searches or not scores):
-            state, is_scored = self._prepared_score(memo, state)       # it may fail though nobody wants its scores
+            state, is_scored = self._prepared_score(memo, state)  # it may fail though nobody wants its scores
             scores, prepares = scores and is_scored, False
         if plugin.searches:
-            scores = scores and filters                    # nothing to search: it scores nothing either
+            scores = scores and filters  # nothing to search: it scores nothing either
             memo.search = Search(self.table, plugin, state) if filters else None
         if filters or scores:
-            memo.roles = Roles(state, filters, scores, prepares, plugin.overrides("normalize"),
-                               type(plugin).__module__.startswith(OURS))
+            memo.roles = Roles(
+                state,
+                filters,
+                scores,
+                prepares,
+                plugin.overrides("normalize"),
+                type(plugin).__module__.startswith(OURS),
+            )
 
     def _prepared_score(self, memo: Memo, state: object) -> tuple[object, bool]:
         """Ask once whether a rule scores this part at all; only tally rules may have it depend on what is feasible."""
@@ -198,7 +210,7 @@ class Plans:
         groups = self._groups.get(group_key)
         if groups is None or not groups.thing.catch_up():
             if groups is not None:
-                groups.forget = _nothing_to_forget         # whoever still has them lets go of nothing but bytes
+                groups.forget = _nothing_to_forget  # whoever still has them lets go of nothing but bytes
             found = Groups(self.table, [NodeRule.of(memo) for memo in nodes], asks, self.settings)
             groups = self._groups[group_key] = Kept(found, found.bytes_taken, lambda: self._groups.pop(group_key))
             self.bytes_taken += groups.bytes_taken

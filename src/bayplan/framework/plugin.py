@@ -30,8 +30,8 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Scores: TypeAlias = npt.NDArray[np.int64]
 Column: TypeAlias = npt.NDArray[np.int64]
 
-P = TypeVar("P")                                           # the part that a rule reads
-S = TypeVar("S")                                           # what it prepares from it
+P = TypeVar("P")  # the part that a rule reads
+S = TypeVar("S")  # what it prepares from it
 
 FITS: Final = 0
 SCORE_MAX: Final = 100
@@ -43,7 +43,7 @@ class Code(enum.StrEnum):
 
     SUCCESS = "Success"
     UNSCHEDULABLE = "Unschedulable"
-    UNRESOLVABLE = "UnschedulableAndUnresolvable"   # eviction cannot help
+    UNRESOLVABLE = "UnschedulableAndUnresolvable"  # eviction cannot help
     ERROR = "Error"
 
 
@@ -75,23 +75,23 @@ def error(*texts: str) -> Outcome:
 class Ruling(NamedTuple):
     """A filter's answer: per row an index into `outcomes`, 0 where the pod fits."""
 
-    codes: Codes                                            # (rows,)
-    outcomes: Sequence[Outcome]                             # outcomes[0] is SUCCESS
-    short: Mapping[str, Column] | None = None               # how much is missing, by reason text: (rows,)
+    codes: Codes  # (rows,)
+    outcomes: Sequence[Outcome]  # outcomes[0] is SUCCESS
+    short: Mapping[str, Column] | None = None  # how much is missing, by reason text: (rows,)
 
 
 class Prepared(NamedTuple, Generic[S]):
     """What `prepare` found; `filters=False` is kube-scheduler's PreFilter Skip."""
 
     state: S
-    names: frozenset[str] | None = None                     # only these nodes, existing or not
+    names: frozenset[str] | None = None  # only these nodes, existing or not
     filters: bool = True
 
 
 class Rejected(NamedTuple):
     """The pod fits nowhere, whatever the rows say; a profile without the rule's PreFilter goes on with the state."""
 
-    code: Code                                              # UNSCHEDULABLE or UNRESOLVABLE
+    code: Code  # UNSCHEDULABLE or UNRESOLVABLE
     texts: tuple[str, ...]
     state: object = None
 
@@ -115,10 +115,10 @@ SKIP: Final = Skip.SKIP
 class Depends(enum.Enum):
     """Where a rule's answer lives; see docs/plugins.md."""
 
-    NODE = "node"                # node objects, catalogues and books
-    ROW = "row"                  # also the row's own pod-dependent facts
-    KEYS = "keys"                # the row only through counts by topology key
-    EVERYTHING = "everything"    # anything else: asked in full every time
+    NODE = "node"  # node objects, catalogues and books
+    ROW = "row"  # also the row's own pod-dependent facts
+    KEYS = "keys"  # the row only through counts by topology key
+    EVERYTHING = "everything"  # anything else: asked in full every time
 
 
 NODE: Final = Depends.NODE
@@ -160,13 +160,13 @@ class Change(enum.StrEnum):
 class Gates(msgspec.Struct, frozen=True):
     """Feature gates in force; each picks a plugin or a state once, when a profile is built."""
 
-    toleration_comparison: bool = False        # TaintTolerationComparisonOperators
-    hostname_fast_path: bool = False           # InterPodAffinityHostnameFastPath: same answers
-    volume_limit_scaling: bool = True          # VolumeLimitScaling
-    storage_capacity_scoring: bool = True      # StorageCapacityScoring
+    toleration_comparison: bool = False  # TaintTolerationComparisonOperators
+    hostname_fast_path: bool = False  # InterPodAffinityHostnameFastPath: same answers
+    volume_limit_scaling: bool = True  # VolumeLimitScaling
+    storage_capacity_scoring: bool = True  # StorageCapacityScoring
 
 
-NO_GATES: Final = Gates()                                   # every gate at its default
+NO_GATES: Final = Gates()  # every gate at its default
 
 
 class Plugin(Generic[P, S]):
@@ -179,11 +179,11 @@ class Plugin(Generic[P, S]):
     name: ClassVar[str] = ""
     reads: ClassVar[Part[Any] | None] = None
     depends: ClassVar[Depends] = EVERYTHING
-    wakes: ClassVar[tuple[Change, ...] | None] = None       # None: anything may help
-    searches: ClassVar[bool] = False                        # a search per row: asked only where all others pass
+    wakes: ClassVar[tuple[Change, ...] | None] = None  # None: anything may help
+    searches: ClassVar[bool] = False  # a search per row: asked only where all others pass
     Arguments: ClassVar[type[msgspec.Struct] | None] = None
-    weight: ClassVar[int] = 1                               # of its score, where no configuration says otherwise
-    fields: ClassVar[tuple[str, ...]] = ()                  # fields of pods and nodes that our structs do not carry
+    weight: ClassVar[int] = 1  # of its score, where no configuration says otherwise
+    fields: ClassVar[tuple[str, ...]] = ()  # fields of pods and nodes that our structs do not carry
     points: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, arguments: msgspec.Struct | None = None, gates: Gates = NO_GATES) -> None:
@@ -199,8 +199,12 @@ class Plugin(Generic[P, S]):
         if not cls.__dict__.get("name"):
             cls.name = cls.__name__
         if "points" not in cls.__dict__:
-            cls.points = frozenset(point for method, points in _POINTS_OF.items()
-                                   if getattr(cls, method) is not getattr(Plugin, method) for point in points)
+            cls.points = frozenset(
+                point
+                for method, points in _POINTS_OF.items()
+                if getattr(cls, method) is not getattr(Plugin, method)
+                for point in points
+            )
         check_methods(cls, normalizes=cls.overrides("normalize"))
 
     # -- before the queue
@@ -276,7 +280,7 @@ class PodsMoved(NamedTuple):
 
 def span(scores: Scores, feasible: Mask) -> tuple[int, int]:
     """Return the lowest and the highest score among the feasible rows; (0, 0) when there is none."""
-    if len(scores) <= FEW:                                 # plain Python beats NumPy's call by far
+    if len(scores) <= FEW:  # plain Python beats NumPy's call by far
         few = [score for score, is_feasible in zip(scores.tolist(), feasible.tolist(), strict=True) if is_feasible]
         return (min(few), max(few)) if few else (0, 0)
     among = scores[feasible]
@@ -288,8 +292,8 @@ def to_hundred(scores: Scores, feasible: Mask, *, reverse: bool = False) -> Scor
     best = max(span(scores, feasible)[1], 0)
     if best == 0:
         return np.full_like(scores, SCORE_MAX) if reverse else scores
-    scaled = SCORE_MAX * scores // best                       # raw scores are never negative here
+    scaled = SCORE_MAX * scores // best  # raw scores are never negative here
     return SCORE_MAX - scaled if reverse else scaled
 
 
-AnyPlugin: TypeAlias = Plugin[Any, Any]                     # where a rule is handled without knowing what it reads
+AnyPlugin: TypeAlias = Plugin[Any, Any]  # where a rule is handled without knowing what it reads

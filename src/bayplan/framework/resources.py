@@ -54,8 +54,11 @@ def shape_problems(points: Sequence[ShapePoint]) -> list[str]:
 
 def weighed(specs: Sequence[ResourceSpec], amounts: Mapping[str, int]) -> list[tuple[str, int, int]]:
     """Return (resource, weight, the pod's amount) for each that takes part: a scalar not asked for does not."""
-    return [(spec.name, spec.counts, amounts.get(spec.name, 0)) for spec in specs
-            if amounts.get(spec.name, 0) or not is_scalar(spec.name)]
+    return [
+        (spec.name, spec.counts, amounts.get(spec.name, 0))
+        for spec in specs
+        if amounts.get(spec.name, 0) or not is_scalar(spec.name)
+    ]
 
 
 def is_ignored(name: str, resources: frozenset[str], groups: frozenset[str]) -> bool:

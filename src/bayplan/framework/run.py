@@ -38,9 +38,9 @@ class Rules:
     def __init__(self, table: Table, reader: Reader, *, seed: int = 0, settings: Settings = USUAL) -> None:
         self.table = table
         self.reader = reader
-        self.start = seed                                  # the row from which the first best is looked for
+        self.start = seed  # the row from which the first best is looked for
         self.settings = settings
-        self._plans: dict[int, Plans] = {}                 # by profile
+        self._plans: dict[int, Plans] = {}  # by profile
 
     def ask(self, pod: Pod, profile: Profile) -> Verdict:
         """Choose a row for a pod, or say why there is none."""
@@ -54,7 +54,7 @@ class Rules:
                 asked = [instance for instances in profile.points.values() for instance in instances]
                 if all(type(instance.plugin).__module__.startswith(OURS) for instance in asked):
                     raise
-                self._plans.pop(id(profile), None)         # a rule of somebody's own failed; afresh, it is named
+                self._plans.pop(id(profile), None)  # a rule of somebody's own failed; afresh, it is named
         evaluation = Attempt(self.table, profile, pod, shape).evaluate()
         row = self._chosen(evaluation)
         score = None if row is None else int(evaluation.totals[row])
@@ -64,7 +64,7 @@ class Rules:
 
     def _chosen(self, evaluation: Evaluation) -> Row | None:
         if evaluation.nominated is not None:
-            return evaluation.nominated                    # tried before any other, which are then not looked at
+            return evaluation.nominated  # tried before any other, which are then not looked at
         if evaluation.error is not None:
             return None
         if not evaluation.feasible.any():
@@ -91,6 +91,7 @@ class Rules:
 
         def evaluate() -> Evaluation:
             return Attempt(self.table, profile, pod, shape, plans.prepared(shape)).evaluate()
+
         if totals is not None:
             row = first_best(totals, self.start % len(totals))
             score = int(totals[row])
@@ -129,11 +130,14 @@ class Rules:
                 only = np.zeros(len(mask), np.bool_)
                 only[rows] = mask[rows]
                 return only
+
             steps.append(named)
         steps += [_searching(search) for search, _, _ in plan.searches]
         if self.table.nominated_on:
+
             def with_nominated(mask: Bools) -> Bools:
                 return Attempt(self.table, profile, pod, shape, plan.prepared()).without_nominated(mask)
+
             steps.append(with_nominated)
         return steps
 
@@ -142,8 +146,9 @@ def _searching(search: Search) -> Narrowing:
     def narrow(mask: Bools) -> Bools:
         narrowed = search.narrow(mask)
         if search.has_error(mask):
-            raise Unplanned                                # the evaluation says which row failed, and how
+            raise Unplanned  # the evaluation says which row failed, and how
         return narrowed
+
     return narrow
 
 

@@ -36,10 +36,10 @@ class Search:
         table = self._table
         self._shared = self._plugin.shared(self._state, self._nowhere)
         self._position = table.row_log.position
-        self._found: Bools = np.zeros(table.columns.capacity, np.bool_)        # (rows,) what is searched for is there
-        self._wrong: Bools = np.zeros(table.columns.capacity, np.bool_)        # (rows,) searching there failed
-        self._scores: Int64s = np.zeros(table.columns.capacity, np.int64)      # (rows,) nought where it was not found
-        self._unasked: Rows = np.arange(table.columns.rows)                    # rows to be asked about, if need be
+        self._found: Bools = np.zeros(table.columns.capacity, np.bool_)  # (rows,) what is searched for is there
+        self._wrong: Bools = np.zeros(table.columns.capacity, np.bool_)  # (rows,) searching there failed
+        self._scores: Int64s = np.zeros(table.columns.capacity, np.int64)  # (rows,) nought where it was not found
+        self._unasked: Rows = np.arange(table.columns.rows)  # rows to be asked about, if need be
         self.scores_anything = False
 
     def _catch_up(self) -> None:
@@ -63,13 +63,13 @@ class Search:
             if wanted.any():
                 self._ask(np.unique(self._unasked[wanted]))
                 self._unasked = self._unasked[~wanted]
-        narrowed: Bools = mask & self._found[:len(mask)]
+        narrowed: Bools = mask & self._found[: len(mask)]
         return narrowed
 
     def _ask(self, rows: Rows) -> None:
         view = View(self._table, rows)
         ruling = self._plugin.filter(self._state, view)
-        found = ruling.codes == 0                                      # (rows asked,)
+        found = ruling.codes == 0  # (rows asked,)
         self._found[rows] = found
         for code, outcome in enumerate(ruling.outcomes):
             if outcome.code is Code.ERROR:
@@ -81,7 +81,7 @@ class Search:
 
     def has_error(self, mask: Bools) -> bool:
         """Say whether the rule failed on any of some rows: the attempt then ends with its error."""
-        return bool((self._wrong[:len(mask)] & mask).any())
+        return bool((self._wrong[: len(mask)] & mask).any())
 
     def reservation(self, row: Row) -> object | None:
         """Say what placing the pod on a row would take, if the rule takes anything."""

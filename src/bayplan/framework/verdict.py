@@ -31,16 +31,16 @@ class PreFilter(NamedTuple):
     code: Code = Code.SUCCESS
     plugin: str = ""
     texts: tuple[str, ...] = ()
-    names: frozenset[str] | None = None                    # the only nodes to look at
-    narrowed_by: tuple[str, ...] = ()                      # the rules that said so, sorted
-    skipped: frozenset[str] = frozenset()                  # rules whose filter is not asked
+    names: frozenset[str] | None = None  # the only nodes to look at
+    narrowed_by: tuple[str, ...] = ()  # the rules that said so, sorted
+    skipped: frozenset[str] = frozenset()  # rules whose filter is not asked
 
 
 class Scored(NamedTuple):
     """One rule's scores: as it gave them, and normalised times weight."""
 
-    raw: Int64s                                            # (rows,)
-    weighted: Int64s                                       # (rows,)
+    raw: Int64s  # (rows,)
+    weighted: Int64s  # (rows,)
 
 
 class Answer(NamedTuple):
@@ -71,19 +71,19 @@ class Evaluation:
         live = view.live.copy()
         self.live: Bools = live
         self.pre_filter = PreFilter()
-        self.turned_down_by = np.full(len(live), NOT_TRIED, np.int16)      # index into `rulings`, FITTING or NOT_TRIED
+        self.turned_down_by = np.full(len(live), NOT_TRIED, np.int16)  # index into `rulings`, FITTING or NOT_TRIED
         self.rulings: list[tuple[Instance, Ruling]] = []
-        self.single: dict[int, Answer] = {}                # rows answered apart: nominated pods were counted there
+        self.single: dict[int, Answer] = {}  # rows answered apart: nominated pods were counted there
         self.feasible: Bools = np.zeros(len(live), np.bool_)
-        self.nominated: Row | None = None                  # the pod's own nominated node, where it fits
-        self.turned_down_first: Answer | None = None       # what that node was told, where it does not fit
-        self.own_outside: Row | None = None                # that node, where it is not among those to look at
+        self.nominated: Row | None = None  # the pod's own nominated node, where it fits
+        self.turned_down_first: Answer | None = None  # what that node was told, where it does not fit
+        self.own_outside: Row | None = None  # that node, where it is not among those to look at
         self.scored: dict[str, Scored] = {}
         self.skipped_score: tuple[str, ...] = ()
         self.totals: Int64s = np.zeros(len(live), np.int64)
-        self.error: str | None = None                      # the attempt ended with an error of this text
-        self.fault: PluginFault | None = None              # it did because a rule broke the contract
-        self.reservations: Callable[[Row], list[object]] = _nothing    # what placing the pod on a row would take
+        self.error: str | None = None  # the attempt ended with an error of this text
+        self.fault: PluginFault | None = None  # it did because a rule broke the contract
+        self.reservations: Callable[[Row], list[object]] = _nothing  # what placing the pod on a row would take
 
     @property
     def names(self) -> list[str]:
@@ -172,12 +172,17 @@ class Verdict:
 
     __slots__ = ("_evaluate", "_evaluation", "_reserve", "row", "score")
 
-    def __init__(self, row: Row | None, score: int | None, evaluate: Callable[[], Evaluation],
-                 reserve: Callable[[Row], list[object]] | None = None) -> None:
+    def __init__(
+        self,
+        row: Row | None,
+        score: int | None,
+        evaluate: Callable[[], Evaluation],
+        reserve: Callable[[Row], list[object]] | None = None,
+    ) -> None:
         self.row = row
         self.score = score
         self._evaluate = evaluate
-        self._reserve = reserve                            # what a row would take, where it is known without evaluating
+        self._reserve = reserve  # what a row would take, where it is known without evaluating
         self._evaluation: Evaluation | None = None
 
     @property

@@ -11,8 +11,8 @@ from bayplan.cluster.view import View
 from bayplan.framework.plugin import NODE, SCORE_MAX, Mask, Plugin, Prepared, Scores
 
 MIB = 1 << 20
-LEAST = 23 * MIB                                           # images smaller than this together earn nothing
-MOST = 1000 * MIB                                          # times the number of images: earns everything
+LEAST = 23 * MIB  # images smaller than this together earn nothing
+MOST = 1000 * MIB  # times the number of images: earns everything
 
 
 class Worth(NamedTuple):
@@ -22,7 +22,7 @@ class Worth(NamedTuple):
     number: int
 
 
-NOTHING = Worth((), 0)                                     # no node has any of them: pods alike in this are alike
+NOTHING = Worth((), 0)  # no node has any of them: pods alike in this are alike
 
 
 class ImageLocality(Plugin[tuple[str, ...], Worth]):
@@ -41,7 +41,7 @@ class ImageLocality(Plugin[tuple[str, ...], Worth]):
 
     def score(self, state: Worth, view: View, feasible: Mask) -> Scores:
         """Add up what each node has."""
-        total = np.zeros(len(view), np.int64)                          # (rows,)
+        total = np.zeros(len(view), np.int64)  # (rows,)
         most = MOST * state.number
         if most <= LEAST:
             return total

@@ -43,10 +43,12 @@ from bayplan.framework.plugin import (
 )
 
 HOSTNAME = "kubernetes.io/hostname"
-OUTCOMES = (SUCCESS,
-            unresolvable("node(s) didn't match pod affinity rules"),
-            unschedulable("node(s) didn't match pod anti-affinity rules"),
-            unschedulable("node(s) didn't satisfy existing pods anti-affinity rules"))
+OUTCOMES = (
+    SUCCESS,
+    unresolvable("node(s) didn't match pod affinity rules"),
+    unschedulable("node(s) didn't match pod anti-affinity rules"),
+    unschedulable("node(s) didn't satisfy existing pods anti-affinity rules"),
+)
 NOT_NEAR, NOT_FAR, NOT_WELCOME = 1, 2, 3
 
 
@@ -71,20 +73,20 @@ class Asked(NamedTuple):
     match: Match | None = None
     carried: int | None = None
     more: int = 0
-    is_local: bool = False                                 # counted on the row itself, whoever shares its hostname
+    is_local: bool = False  # counted on the row itself, whoever shares its hostname
 
 
 class State(NamedTuple):
     """What is asked about where the pod would run."""
 
-    near: tuple[Asked, ...]                                # all with the tally of the pods that match every term
-    near_possible: bool                                    # the pod matches its own terms: it may be the first
+    near: tuple[Asked, ...]  # all with the tally of the pods that match every term
+    near_possible: bool  # the pod matches its own terms: it may be the first
     far: tuple[Asked, ...]
     unwelcome: tuple[Asked, ...]
-    wishes: tuple[Asked, ...]                              # what attracts or repels, weighted into one tally per key
-    grounds: tuple[Asked, ...]                             # the tallies that it is made of
-    more_near: bool = False                                # an added pod matches, on a row with one of the keys
-    error: str | None = None                               # why the pod's terms cannot be read
+    wishes: tuple[Asked, ...]  # what attracts or repels, weighted into one tally per key
+    grounds: tuple[Asked, ...]  # the tallies that it is made of
+    more_near: bool = False  # an added pod matches, on a row with one of the keys
+    error: str | None = None  # why the pod's terms cannot be read
 
 
 class InterPodAffinity(Plugin[Neighbours, State]):
@@ -92,8 +94,15 @@ class InterPodAffinity(Plugin[Neighbours, State]):
 
     reads = NEIGHBOURS
     depends = KEYS
-    wakes = (Change.NODE_ADDED, Change.NODE_LABELS, Change.POD_ADDED, Change.POD_LABELS, Change.POD_GONE,
-             Change.OWN_LABELS, Change.NAMESPACE_LABELS)
+    wakes = (
+        Change.NODE_ADDED,
+        Change.NODE_LABELS,
+        Change.POD_ADDED,
+        Change.POD_LABELS,
+        Change.POD_GONE,
+        Change.OWN_LABELS,
+        Change.NAMESPACE_LABELS,
+    )
     Arguments = InterPodAffinityArgs
 
     def __init__(self, arguments: InterPodAffinityArgs | None = None, gates: Gates = NO_GATES) -> None:
@@ -112,12 +121,17 @@ class InterPodAffinity(Plugin[Neighbours, State]):
         only_local = all(self._is_local(term.key) for term in part.near)
         near = tuple(Asked(term.key, view.tally(match), match, is_local=only_local) for term in part.near)
         far = tuple(self._matching(term, view) for term in part.far)
-        unwelcome = tuple(Asked(carried.term.key, tally, carried=number, is_local=self._is_local(carried.term.key))
-                          for number in part.meant_by
-                          for carried, tally in [view.carried(number)] if carried.kind is Kind.ANTI)
-        itself = all(matches and (namespaces is None or part.namespace in namespaces)
-                     for matches, (namespaces, _) in zip(part.near_itself, match.terms, strict=True))
-        welcome = [view.none(asked.tally, asked.key) for asked in unwelcome]      # all asked, so that all are recorded
+        unwelcome = tuple(
+            Asked(carried.term.key, tally, carried=number, is_local=self._is_local(carried.term.key))
+            for number in part.meant_by
+            for carried, tally in [view.carried(number)]
+            if carried.kind is Kind.ANTI
+        )
+        itself = all(
+            matches and (namespaces is None or part.namespace in namespaces)
+            for matches, (namespaces, _) in zip(part.near_itself, match.terms, strict=True)
+        )
+        welcome = [view.none(asked.tally, asked.key) for asked in unwelcome]  # all asked, so that all are recorded
         filters = bool(near or far) or not all(welcome)
         if self.gates.hostname_fast_path and not filters:
             filters = self._anybody_minds_hostnames(view)
@@ -130,8 +144,11 @@ class InterPodAffinity(Plugin[Neighbours, State]):
 
     def _anybody_minds_hostnames(self, view: View) -> bool:
         """Say whether any running pod has a required anti-affinity term by hostname; upstream then skips nothing."""
-        found = [view.anywhere(tally) for carried, tally in view.all_carried()
-                 if carried.kind is Kind.ANTI and carried.term.key == HOSTNAME]
+        found = [
+            view.anywhere(tally)
+            for carried, tally in view.all_carried()
+            if carried.kind is Kind.ANTI and carried.term.key == HOSTNAME
+        ]
         return any(found)
 
     def _pair(self, term: Term, view: View) -> tuple[frozenset[str] | None, Selector]:
@@ -148,7 +165,7 @@ class InterPodAffinity(Plugin[Neighbours, State]):
 
     def filter(self, state: State, view: View) -> Ruling:
         """Rule out by the pod's affinity, then its anti-affinity, then the running pods'."""
-        codes = np.full(len(view), FITS, np.int16)                     # (rows,)
+        codes = np.full(len(view), FITS, np.int16)  # (rows,)
         for asked in state.unwelcome:
             codes[view.has(asked.key) & self._any(asked, view)] = NOT_WELCOME
         for asked in state.far:
@@ -170,8 +187,10 @@ class InterPodAffinity(Plugin[Neighbours, State]):
 
     def _first(self, state: State, view: View) -> bool:
         """Say whether the pod may be the first of its kind: it matches its own terms, and nobody else does anywhere."""
-        found = [view.anywhere(asked.tally) if asked.is_local else not view.none(asked.tally, asked.key)
-                 for asked in state.near]
+        found = [
+            view.anywhere(asked.tally) if asked.is_local else not view.none(asked.tally, asked.key)
+            for asked in state.near
+        ]
         return state.near_possible and not state.more_near and not any(found)
 
     def with_pods(self, state: State, view: View, row: Row, pods: PodsMoved) -> State:
@@ -182,9 +201,14 @@ class InterPodAffinity(Plugin[Neighbours, State]):
             if asked.key not in labels:
                 return asked
             return asked._replace(more=self._number(asked, pods.added) - self._number(asked, pods.removed))
+
         near = tuple(moved(asked) for asked in state.near)
-        return state._replace(near=near, far=tuple(map(moved, state.far)), unwelcome=tuple(map(moved, state.unwelcome)),
-                              more_near=any(asked.more > 0 for asked in near))
+        return state._replace(
+            near=near,
+            far=tuple(map(moved, state.far)),
+            unwelcome=tuple(map(moved, state.unwelcome)),
+            more_near=any(asked.more > 0 for asked in near),
+        )
 
     def _number(self, asked: Asked, residents: Sequence[Resident]) -> int:
         number = 0
@@ -210,8 +234,10 @@ class InterPodAffinity(Plugin[Neighbours, State]):
         if self._scores_not(part):
             return (), ()
         parts = [*self._own(part, view), *self._others(part, view)]
-        wishes = tuple(Asked(key, view.sum_of((tally, weight) for at, tally, weight in parts if at == key))
-                       for key in sorted({key for key, _, _ in parts}))
+        wishes = tuple(
+            Asked(key, view.sum_of((tally, weight) for at, tally, weight in parts if at == key))
+            for key in sorted({key for key, _, _ in parts})
+        )
         return wishes, tuple(Asked(key, tally) for key, tally in dict.fromkeys((key, tally) for key, tally, _ in parts))
 
     def _scores_not(self, part: Neighbours) -> bool:
@@ -237,7 +263,7 @@ class InterPodAffinity(Plugin[Neighbours, State]):
 
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Add up what is in the node's domains."""
-        total = np.zeros(len(view), np.int64)                          # (rows,)
+        total = np.zeros(len(view), np.int64)  # (rows,)
         for asked in state.wishes:
             total += view.count(asked.tally, asked.key)
         return total
@@ -247,4 +273,4 @@ class InterPodAffinity(Plugin[Neighbours, State]):
         low, high = span(scores, feasible)
         if high <= low:
             return np.zeros(len(view), np.int64)
-        return (100.0 * ((scores - low) / float(high - low))).astype(np.int64)      # divided first, then truncated
+        return (100.0 * ((scores - low) / float(high - low))).astype(np.int64)  # divided first, then truncated

@@ -31,9 +31,11 @@ from bayplan.framework.plugin import (
     unresolvable,
 )
 
-OUTCOMES = (SUCCESS,
-            unresolvable("node(s) didn't match scheduler-enforced node affinity"),
-            unresolvable("node(s) didn't match Pod's node affinity/selector"))
+OUTCOMES = (
+    SUCCESS,
+    unresolvable("node(s) didn't match scheduler-enforced node affinity"),
+    unresolvable("node(s) didn't match Pod's node affinity/selector"),
+)
 NOT_ADDED, NOT_OWN = 1, 2
 
 
@@ -86,7 +88,7 @@ class NodeAffinity(Plugin[NodeChoice, State]):
 
     def filter(self, state: State, view: View) -> Ruling:
         """Rule out by the added terms first."""
-        codes = np.where(view.judged(state.required), 0, NOT_OWN).astype(np.int16)         # (rows,)
+        codes = np.where(view.judged(state.required), 0, NOT_OWN).astype(np.int16)  # (rows,)
         if self.added is not None:
             codes[~view.judged(self.added)] = NOT_ADDED
         return Ruling(codes, OUTCOMES)
@@ -104,7 +106,7 @@ class NodeAffinity(Plugin[NodeChoice, State]):
         scores = np.zeros(len(view), np.int64)
         for wishes in (self.added_wishes, state.preferred):
             if wishes is not None:
-                scores += view.liked(wishes)               # (rows,)
+                scores += view.liked(wishes)  # (rows,)
         return scores
 
     def normalize(self, state: State, view: View, scores: Scores, feasible: Mask) -> Scores:

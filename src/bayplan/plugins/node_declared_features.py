@@ -20,9 +20,9 @@ class NodeDeclaredFeatures(Plugin[frozenset[str], Codes]):
 
     def prepare(self, part: frozenset[str], view: View) -> Prepared[Codes]:
         """Skip pods that need nothing."""
-        codes = np.array([not part <= declared for declared in view.feature_sets], np.int16)    # (feature sets,)
+        codes = np.array([not part <= declared for declared in view.feature_sets], np.int16)  # (feature sets,)
         return Prepared(codes, filters=bool(part))
 
     def filter(self, state: Codes, view: View) -> Ruling:
         """Give every row the verdict of its set."""
-        return Ruling(state[view.feature_set], MISSING)                # (rows,)
+        return Ruling(state[view.feature_set], MISSING)  # (rows,)

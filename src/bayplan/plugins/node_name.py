@@ -27,5 +27,5 @@ class NodeName(Plugin[str, str]):
         """Rule out every other node."""
         if not state:
             return Ruling(np.full(len(view), FITS, np.int16), OUTCOMES)
-        same = np.array([name == state for name in view.names], np.bool_)    # (rows,)
+        same = np.array([name == state for name in view.names], np.bool_)  # (rows,)
         return Ruling(np.where(same, FITS, ANOTHER_NAME).astype(np.int16), OUTCOMES)

@@ -27,7 +27,7 @@ class NodePorts(Plugin[Ports, Ports]):
 
     def fits(self, state: Ports, view: View) -> Mask:
         """Say where every port is free."""
-        free = np.ones(len(view), np.bool_)                            # (rows,)
+        free = np.ones(len(view), np.bool_)  # (rows,)
         for port in state:
             free &= ~view.port_taken(port)
         return free

@@ -30,17 +30,25 @@ class NodeResourcesBalancedAllocationArgs(msgspec.Struct, frozen=True, rename="c
     def problems(self) -> list[str]:
         """List what is wrong, as upstream validates."""
         names = [spec.name for spec in self.resources]
-        return [*(f"resources[{place}].weight: {spec.weight} of {spec.name} must be 1"
-                  for place, spec in enumerate(self.resources) if spec.counts != 1),
-                *(f"resources[{place}].name: {name} is there twice"
-                  for place, name in enumerate(names) if name in names[:place])]
+        return [
+            *(
+                f"resources[{place}].weight: {spec.weight} of {spec.name} must be 1"
+                for place, spec in enumerate(self.resources)
+                if spec.counts != 1
+            ),
+            *(
+                f"resources[{place}].name: {name} is there twice"
+                for place, name in enumerate(names)
+                if name in names[:place]
+            ),
+        ]
 
 
 class State(NamedTuple):
     """The pod's amounts of the resources that take part."""
 
     places: Places
-    amounts: Int64s                                        # (resources, 1)
+    amounts: Int64s  # (resources, 1)
     asks: bool
 
 
@@ -62,10 +70,14 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
         """Keep the pod's real amounts."""
         amounts = dict(part.balanced)
         taking = weighed(self.specs, amounts)
-        return Prepared(State(
-            view.places([name for name, _, _ in taking]),
-            np.array([amount for _, _, amount in taking], np.int64).reshape(-1, 1),
-            any(amounts.get(spec.name, 0) for spec in self.specs)), filters=False)
+        return Prepared(
+            State(
+                view.places([name for name, _, _ in taking]),
+                np.array([amount for _, _, amount in taking], np.int64).reshape(-1, 1),
+                any(amounts.get(spec.name, 0) for spec in self.specs),
+            ),
+            filters=False,
+        )
 
     def prepare_score(self, state: State, view: View, feasible: Mask) -> State | Skip:
         """Do not score pods that ask for none of the resources."""
@@ -73,7 +85,7 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
 
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Score the improvement."""
-        whole, used = view.allocatable(state.places), view.requested(state.places)     # (resources, rows)
+        whole, used = view.allocatable(state.places), view.requested(state.places)  # (resources, rows)
         if len(whole) == 2 and view.all_have(state.places):
             before, after = _balances_of_two(whole, used, state.amounts)
         else:
@@ -82,7 +94,7 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
             after = _balance(np.minimum((used + state.amounts) / size, 1.0), there)
         scores: Scores = after - before
         scores += 50
-        scores += scores < 0                               # so that halving rounds toward zero
+        scores += scores < 0  # so that halving rounds toward zero
         scores >>= 1
         scores += 50
         return scores
@@ -93,38 +105,40 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
             return None
         columns = view.table.columns
         places: list[int] = np.arange(len(columns.resources))[state.places].tolist()
-        (one, one_used), (two, two_used) = ((window(columns.allocatable[place]), columns.requested_of[place])
-                                            for place in places)
+        (one, one_used), (two, two_used) = (
+            (window(columns.allocatable[place]), columns.requested_of[place]) for place in places
+        )
         one_more, two_more = state.amounts[:, 0].tolist()
 
         def answer(row: int) -> int:
             whole, other = one[row], two[row]
             if not whole or not other:
-                return 75                                  # fewer than two take part: always in balance
+                return 75  # fewer than two take part: always in balance
             used, used_two = one_used[row], two_used[row]
             a, b = used / whole, used_two / other
             c, d = (used + one_more) / whole, (used_two + two_more) / other
-            if c > 1.0 or d > 1.0:                         # overcommitted: seldom
+            if c > 1.0 or d > 1.0:  # overcommitted: seldom
                 a, b, c, d = min(a, 1.0), min(b, 1.0), min(c, 1.0), min(d, 1.0)
             before = a - b if a > b else b - a
             after = c - d if c > d else d - c
             change = 50 + int((1 - after / 2) * 100) - int((1 - before / 2) * 100)
             return 50 + (change >> 1 if change >= 0 else -(-change >> 1))
+
         return answer
 
 
 def _balances_of_two(whole: Int64s, used: Int64s, more: Int64s) -> tuple[Scores, Scores]:
     """Return 100 less half the difference of two fractions, before and after, worked out together."""
-    fractions = np.empty((2, *whole.shape))                            # (before and after, resources, rows)
+    fractions = np.empty((2, *whole.shape))  # (before and after, resources, rows)
     np.divide(used, whole, out=fractions[0])
     np.divide(used + more, whole, out=fractions[1])
     np.minimum(fractions, 1.0, out=fractions)
-    spread = fractions[:, 0] - fractions[:, 1]                         # (before and after, rows)
+    spread = fractions[:, 0] - fractions[:, 1]  # (before and after, rows)
     np.abs(spread, out=spread)
-    spread *= -0.5                                                     # a power of two: exact
+    spread *= -0.5  # a power of two: exact
     spread += 1.0
     spread *= 100.0
-    before, after = spread.astype(np.int64)                            # truncated
+    before, after = spread.astype(np.int64)  # truncated
     return before, after
 
 
@@ -132,8 +146,8 @@ def _balance(fractions: Fractions, there: npt.NDArray[np.bool_]) -> Scores:
     """Return 100 less the spread of the fractions, per row, over the resources that the row has."""
     if not len(fractions):
         return np.full(fractions.shape[1], 100, np.int64)
-    values = np.where(there, fractions, 0.0)                           # (resources, rows)
-    number = there.sum(axis=0)                                         # (rows,)
+    values = np.where(there, fractions, 0.0)  # (resources, rows)
+    number = there.sum(axis=0)  # (rows,)
     score: Scores = np.trunc((1 - _deviation(values, there, number)) * 100).astype(np.int64)
     return score
 

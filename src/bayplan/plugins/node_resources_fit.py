@@ -46,9 +46,9 @@ from bayplan.framework.resources import (
 LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
 TOO_MANY_PODS = "Too many pods"
 PODS = "pods"
-IN_ORDER = (PODS, "cpu", "memory", "ephemeral-storage")   # in messages
-SIDE_BY_SIDE = ("cpu", "memory", PODS)                      # in the columns' blocks
-NONZERO = ("cpu", "memory")                                # counted with defaults, in this order
+IN_ORDER = (PODS, "cpu", "memory", "ephemeral-storage")  # in messages
+SIDE_BY_SIDE = ("cpu", "memory", PODS)  # in the columns' blocks
+NONZERO = ("cpu", "memory")  # counted with defaults, in this order
 
 
 class RatioParam(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -74,17 +74,25 @@ class NodeResourcesFitArgs(msgspec.Struct, frozen=True, rename="camel", forbid_u
 
     def problems(self) -> list[str]:
         """List what is wrong, as upstream validates."""
-        problems = [f"ignoredResourceGroups[{place}]: {group!r}: resource group name can't contain '/'"
-                    for place, group in enumerate(self.ignored_resource_groups) if "/" in group]
+        problems = [
+            f"ignoredResourceGroups[{place}]: {group!r}: resource group name can't contain '/'"
+            for place, group in enumerate(self.ignored_resource_groups)
+            if "/" in group
+        ]
         strategy = self.scoring_strategy
         if strategy.type not in {LEAST, MOST, RATIO}:
             problems.append(f"scoringStrategy.type: {strategy.type!r} is not one of {LEAST}, {MOST}, {RATIO}")
-        problems += [f"scoringStrategy.resources[{place}].weight: {spec.weight} of {spec.name} is not in 1..100"
-                     for place, spec in enumerate(strategy.resources) if not 0 <= spec.weight <= WEIGHT_MAX]
+        problems += [
+            f"scoringStrategy.resources[{place}].weight: {spec.weight} of {spec.name} is not in 1..100"
+            for place, spec in enumerate(strategy.resources)
+            if not 0 <= spec.weight <= WEIGHT_MAX
+        ]
         if strategy.type == RATIO:
             shape = strategy.requested_to_capacity_ratio
-            problems += [f"scoringStrategy.requestedToCapacityRatio.{problem}"
-                         for problem in shape_problems(shape.shape if shape is not None else ())]
+            problems += [
+                f"scoringStrategy.requestedToCapacityRatio.{problem}"
+                for problem in shape_problems(shape.shape if shape is not None else ())
+            ]
         elif strategy.requested_to_capacity_ratio is not None and strategy.requested_to_capacity_ratio.shape:
             problems.append(f"scoringStrategy.requestedToCapacityRatio: only for type {RATIO}")
         return problems
@@ -94,13 +102,13 @@ class State(NamedTuple):
     """A pod's amounts, as the filter and as the score take them."""
 
     needs: Places
-    needed: Int64s                                         # (needs, 1)
-    names: tuple[str, ...]                                 # of what is needed, a place for one more pod among it
+    needed: Int64s  # (needs, 1)
+    names: tuple[str, ...]  # of what is needed, a place for one more pod among it
     scores: Places
-    scored: Int64s                                         # (scores, 1)
-    weights: Int64s | None                                 # (scores, 1); None where all are 1
-    weight: int                                            # of all together
-    nonzero: tuple[int, ...] | None                        # of each scored resource: its row in `nonzero`, -1 if none
+    scored: Int64s  # (scores, 1)
+    weights: Int64s | None  # (scores, 1); None where all are 1
+    weight: int  # of all together
+    nonzero: tuple[int, ...] | None  # of each scored resource: its row in `nonzero`, -1 if none
 
 
 class Ease(NamedTuple):
@@ -137,28 +145,36 @@ class NodeResourcesFit(Plugin[Requests, State]):
         names = (*(name for name in SIDE_BY_SIDE if name in amounts), *sorted(amounts.keys() - set(SIDE_BY_SIDE)))
         scored = weighed(self.specs, dict(part.scored))
         scored_names, weights = [name for name, _, _ in scored], [weight for _, weight, _ in scored]
-        return Prepared(State(
-            needs=view.places(names), needed=_standing(amounts[name] for name in names), names=names,
-            scores=view.places(scored_names), scored=_standing(amount for _, _, amount in scored),
-            weights=_standing(weights) if set(weights) - {1} else None, weight=sum(weights),
-            nonzero=None if scored_names == list(NONZERO) else tuple(
-                NONZERO.index(name) if name in NONZERO else -1 for name in scored_names)))
+        return Prepared(
+            State(
+                needs=view.places(names),
+                needed=_standing(amounts[name] for name in names),
+                names=names,
+                scores=view.places(scored_names),
+                scored=_standing(amount for _, _, amount in scored),
+                weights=_standing(weights) if set(weights) - {1} else None,
+                weight=sum(weights),
+                nonzero=None
+                if scored_names == list(NONZERO)
+                else tuple(NONZERO.index(name) if name in NONZERO else -1 for name in scored_names),
+            )
+        )
 
     def fits(self, state: State, view: View) -> Mask:
         """Compare without saying why."""
-        free = view.allocatable(state.needs) - view.requested(state.needs)         # (needs, rows)
-        fits: Mask = np.logical_and.reduce(free >= state.needed)                   # (rows,)
+        free = view.allocatable(state.needs) - view.requested(state.needs)  # (needs, rows)
+        fits: Mask = np.logical_and.reduce(free >= state.needed)  # (rows,)
         return fits
 
     def filter(self, state: State, view: View) -> Ruling:
         """Name everything that is missing on each row; a need beyond the whole node cannot be cured by eviction."""
-        whole = view.allocatable(state.needs)                          # (needs, rows)
-        missing = state.needed - (whole - view.requested(state.needs))     # (needs, rows)
+        whole = view.allocatable(state.needs)  # (needs, rows)
+        missing = state.needed - (whole - view.requested(state.needs))  # (needs, rows)
         lacking = missing > 0
         beyond = state.needed > whole
         order = sorted(range(len(state.names)), key=lambda at: _place_in_text(state.names[at]))
-        beyond[order[0]] = False                           # a node full of pods can always be emptied
-        hopeless: Mask = np.logical_or.reduce(lacking & beyond)        # (rows,)
+        beyond[order[0]] = False  # a node full of pods can always be emptied
+        hopeless: Mask = np.logical_or.reduce(lacking & beyond)  # (rows,)
         short: dict[str, Column] = {_text(state.names[at]): np.maximum(missing[at], 0) for at in order}
         codes, outcomes = _combined([lacking[at] for at in order], hopeless, tuple(short))
         return Ruling(codes, outcomes, short)
@@ -169,7 +185,7 @@ class NodeResourcesFit(Plugin[Requests, State]):
 
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Average the resources' scores by weight."""
-        used = self._used(state, view) + state.scored                  # (scores, rows)
+        used = self._used(state, view) + state.scored  # (scores, rows)
         ease = Ease(view.all_have(state.scores), view.is_small)
         return self.strategy(state, view.allocatable(state.scores), used, ease)
 
@@ -186,12 +202,12 @@ class NodeResourcesFit(Plugin[Requests, State]):
 
     def _ratio(self, state: State, whole: Int64s, used: Int64s, _: Ease) -> Scores:
         """Score by the configured curve; a resource that scores nothing does not count at all."""
-        usage = np.where(used > whole, 100, used * 100 // np.maximum(whole, 1))    # (scores, rows)
+        usage = np.where(used > whole, 100, used * 100 // np.maximum(whole, 1))  # (scores, rows)
         scores = np.where(whole > 0, curve_at(self.curve, usage), 0)
         weight = 1 if state.weights is None else state.weights
-        total = (weight * scores).sum(axis=0)                          # (rows,)
+        total = (weight * scores).sum(axis=0)  # (rows,)
         weights = np.where(scores > 0, weight, 0).sum(axis=0)
-        mean = np.floor(total / np.maximum(weights, 1) + 0.5)          # round half away from zero; never negative
+        mean = np.floor(total / np.maximum(weights, 1) + 0.5)  # round half away from zero; never negative
         return np.where(weights > 0, mean, 0).astype(np.int64)
 
     def row(self, state: State, view: View) -> Callable[[int], int] | None:
@@ -199,15 +215,23 @@ class NodeResourcesFit(Plugin[Requests, State]):
         if self.strategy is not _least_allocated:
             return None
         columns = view.table.columns
-        needs = [(window(columns.allocatable[place]), columns.requested_of[place], need)
-                 for place, need in zip(self._each(state.needs, columns), state.needed[:, 0].tolist(), strict=True)]
+        needs = [
+            (window(columns.allocatable[place]), columns.requested_of[place], need)
+            for place, need in zip(self._each(state.needs, columns), state.needed[:, 0].tolist(), strict=True)
+        ]
         weights = [1] * len(state.scored) if state.weights is None else state.weights[:, 0].tolist()
         nonzero = state.nonzero if state.nonzero is not None else range(len(NONZERO))
-        scored = [(window(columns.allocatable[place]),
-                   columns.requested_of[place] if at < 0 else columns.nonzero_of[at], more, weight)
-                  for place, at, more, weight in zip(self._each(state.scores, columns), nonzero,
-                                                     state.scored[:, 0].tolist(), weights,
-                                                     strict=True)]
+        scored = [
+            (
+                window(columns.allocatable[place]),
+                columns.requested_of[place] if at < 0 else columns.nonzero_of[at],
+                more,
+                weight,
+            )
+            for place, at, more, weight in zip(
+                self._each(state.scores, columns), nonzero, state.scored[:, 0].tolist(), weights, strict=True
+            )
+        ]
 
         def answer(row: int) -> int:
             for whole, used, need in needs:
@@ -222,6 +246,7 @@ class NodeResourcesFit(Plugin[Requests, State]):
                     if left > 0:
                         total += weight * (left * 100 // there)
             return total // weights if weights else 0
+
         return answer
 
     @staticmethod
@@ -237,7 +262,7 @@ def _standing(amounts: Iterable[int]) -> Int64s:
 
 
 def _least_allocated(state: State, whole: Int64s, used: Int64s, ease: Ease) -> Scores:
-    left = np.subtract(whole, used, out=used)                          # (scores, rows)
+    left = np.subtract(whole, used, out=used)  # (scores, rows)
     return _mean(state, whole, np.maximum(left, 0, out=left), ease)
 
 
@@ -247,17 +272,17 @@ def _most_allocated(state: State, whole: Int64s, used: Int64s, ease: Ease) -> Sc
 
 def _mean(state: State, whole: Int64s, share: Int64s, ease: Ease) -> Scores:
     """Average percentages by weight; a resource that the node does not have is left out there."""
-    share *= 100                                                       # (scores, rows), fresh
+    share *= 100  # (scores, rows), fresh
     if not len(share):
         return np.zeros(share.shape[1], np.int64)
     if ease.has_all:
         if ease.is_small:
-            share = (share / whole).astype(np.int64)       # exact below 2^46, and three times as fast
+            share = (share / whole).astype(np.int64)  # exact below 2^46, and three times as fast
         else:
             share //= whole
         if state.weights is not None:
             share *= state.weights
-        mean: Scores = np.add.reduce(share)                            # (rows,)
+        mean: Scores = np.add.reduce(share)  # (rows,)
         mean //= state.weight
         return mean
     there, weight = whole > 0, 1 if state.weights is None else state.weights
@@ -288,17 +313,17 @@ def curve_at(points: Sequence[tuple[int, int]], usage: Column) -> Scores:
 def _combined(lacking: Sequence[Mask], hopeless: Mask, texts: Sequence[str]) -> tuple[Codes, list[Outcome]]:
     """Give each combination of missing things that occurs an outcome of its own."""
     outcomes: list[Outcome] = [SUCCESS]
-    codes = np.zeros(len(hopeless), np.int16)                          # (rows,)
+    codes = np.zeros(len(hopeless), np.int16)  # (rows,)
     lacks = np.logical_or.reduce(lacking)
     rows = np.flatnonzero(lacks)
     if not len(rows):
         return codes, outcomes
-    bits = np.stack([hopeless, *lacking])[:, rows]                     # (hopeless and missing things, rows)
-    words = np.packbits(bits, axis=0)                                  # (bytes, rows)
+    bits = np.stack([hopeless, *lacking])[:, rows]  # (hopeless and missing things, rows)
+    words = np.packbits(bits, axis=0)  # (bytes, rows)
     word = words[0] if len(words) == 1 else np.unique(words, axis=1, return_inverse=True)[1]
-    numbers = np.zeros(int(word.max()) + 1, np.int16)                  # (words,)
+    numbers = np.zeros(int(word.max()) + 1, np.int16)  # (words,)
     first = np.zeros(len(numbers), np.intp)
-    first[word] = np.arange(len(rows))                                 # any row that has the word
+    first[word] = np.arange(len(rows))  # any row that has the word
     for each in np.flatnonzero(np.bincount(word)).tolist():
         is_hopeless, *missing = bits[:, first[each]].tolist()
         numbers[each] = len(outcomes)

@@ -94,8 +94,10 @@ class PodTopologySpreadArgs(msgspec.Struct, frozen=True, rename="camel", forbid_
         return problems
 
 
-SYSTEM_DEFAULTS = (DefaultConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SOFT),
-                   DefaultConstraint(max_skew=5, topology_key=ZONE, when_unsatisfiable=SOFT))
+SYSTEM_DEFAULTS = (
+    DefaultConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SOFT),
+    DefaultConstraint(max_skew=5, topology_key=ZONE, when_unsatisfiable=SOFT),
+)
 
 
 class Rule(NamedTuple):
@@ -104,11 +106,11 @@ class Rule(NamedTuple):
     key: str
     skew_max: int
     domains_min: int
-    itself: int                                            # 1 if the pod would count itself
+    itself: int  # 1 if the pod would count itself
     tally: Tally
     match: Match
     scope: Scope
-    extra: int = 0                                         # pods thought of as added on the one row of the view
+    extra: int = 0  # pods thought of as added on the one row of the view
 
 
 class State(NamedTuple):
@@ -116,10 +118,10 @@ class State(NamedTuple):
 
     hard: tuple[Rule, ...]
     soft: tuple[Rule, ...]
-    keys: tuple[str, ...] = ()                             # a node must have all of these to be scored
+    keys: tuple[str, ...] = ()  # a node must have all of these to be scored
     weights: tuple[float, ...] = ()
     ignored: Mask | None = None
-    error: str | None = None                               # why the soft ones cannot be read
+    error: str | None = None  # why the soft ones cannot be read
 
 
 class PodTopologySpread(Plugin[Spread, State]):
@@ -127,8 +129,17 @@ class PodTopologySpread(Plugin[Spread, State]):
 
     reads = SPREAD
     depends = KEYS
-    wakes = (Change.NODE_ADDED, Change.NODE_LABELS, Change.NODE_TAINTS, Change.NODE_GONE, Change.POD_ADDED,
-             Change.POD_LABELS, Change.POD_GONE, Change.OWN_TOLERATIONS, Change.OWN_LABELS)
+    wakes = (
+        Change.NODE_ADDED,
+        Change.NODE_LABELS,
+        Change.NODE_TAINTS,
+        Change.NODE_GONE,
+        Change.POD_ADDED,
+        Change.POD_LABELS,
+        Change.POD_GONE,
+        Change.OWN_TOLERATIONS,
+        Change.OWN_LABELS,
+    )
     Arguments: ClassVar[type[PodTopologySpreadArgs] | None] = PodTopologySpreadArgs
 
     def __init__(self, arguments: PodTopologySpreadArgs | None = None, gates: Gates = NO_GATES) -> None:
@@ -146,9 +157,12 @@ class PodTopologySpread(Plugin[Spread, State]):
         hard_keys = tuple(sorted({constraint.key for constraint in hard}))
         needs_all = part.own or not self.is_system
         soft_keys = tuple(sorted({constraint.key for constraint in soft})) if needs_all else ()
-        state = State(hard=tuple(self._rule(constraint, part, hard_keys, view) for constraint in hard),
-                      soft=tuple(self._rule(constraint, part, soft_keys, view) for constraint in soft), keys=soft_keys,
-                      error=part.soft_error)
+        state = State(
+            hard=tuple(self._rule(constraint, part, hard_keys, view) for constraint in hard),
+            soft=tuple(self._rule(constraint, part, soft_keys, view) for constraint in soft),
+            keys=soft_keys,
+            error=part.soft_error,
+        )
         if part.hard_error is not None:
             return Failed(f"get constraints from pod: {OBTAINING.format('hard')}: {part.hard_error}", state)
         return Prepared(state, filters=bool(hard))
@@ -159,26 +173,39 @@ class PodTopologySpread(Plugin[Spread, State]):
             return part.constraints
         if part.default is None:
             return ()
-        return tuple(Constraint(
-            key=default.topology_key, skew_max=default.max_skew, hard=default.when_unsatisfiable == HARD,
-            selector=part.default, counts_itself=part.default_counts_itself,
-            domains_min=1 if default.min_domains is None else default.min_domains,
-            honours_affinity=default.node_affinity_policy in {None, "Honor"},
-            honours_taints=default.node_taints_policy == "Honor") for default in self.defaults)
+        return tuple(
+            Constraint(
+                key=default.topology_key,
+                skew_max=default.max_skew,
+                hard=default.when_unsatisfiable == HARD,
+                selector=part.default,
+                counts_itself=part.default_counts_itself,
+                domains_min=1 if default.min_domains is None else default.min_domains,
+                honours_affinity=default.node_affinity_policy in {None, "Honor"},
+                honours_taints=default.node_taints_policy == "Honor",
+            )
+            for default in self.defaults
+        )
 
     def _rule(self, constraint: Constraint, part: Spread, keys: tuple[str, ...], view: View) -> Rule:
         compares = self.gates.toleration_comparison
         affinity: RequiredAffinity | None = part.affinity if constraint.honours_affinity else None
         tolerations = Tolerations(part.tolerations.all, compares=compares) if constraint.honours_taints else None
-        selector: Selector = NOTHING if constraint.selector.is_empty else constraint.selector   # `{}` counts nobody
+        selector: Selector = NOTHING if constraint.selector.is_empty else constraint.selector  # `{}` counts nobody
         match = Match(((frozenset((part.namespace,)), selector),), terminating=False)
-        return Rule(constraint.key, constraint.skew_max, constraint.domains_min, int(constraint.counts_itself),
-                    view.tally(match), Match(((frozenset((part.namespace,)), constraint.selector),)),
-                    view.scope(affinity, tolerations, keys))
+        return Rule(
+            constraint.key,
+            constraint.skew_max,
+            constraint.domains_min,
+            int(constraint.counts_itself),
+            view.tally(match),
+            Match(((frozenset((part.namespace,)), constraint.selector),)),
+            view.scope(affinity, tolerations, keys),
+        )
 
     def filter(self, state: State, view: View) -> Ruling:
         """Rule out domains that would be too full; the first constraint that fails is named."""
-        codes = np.full(len(view), FITS, np.int16)                     # (rows,)
+        codes = np.full(len(view), FITS, np.int16)  # (rows,)
         for rule in state.hard:
             number = view.count(rule.tally, rule.key, rule.scope) + rule.extra
             skew = number + rule.itself - self._least(rule, view)
@@ -189,7 +216,7 @@ class PodTopologySpread(Plugin[Spread, State]):
 
     def fits(self, state: State, view: View) -> Mask:
         """Say where every constraint holds, without naming the one that does not."""
-        fits = np.ones(len(view), np.bool_)                            # (rows,)
+        fits = np.ones(len(view), np.bool_)  # (rows,)
         for rule in state.hard:
             most = rule.skew_max - rule.itself + self._least(rule, view) - rule.extra
             fits &= view.count(rule.tally, rule.key, rule.scope) <= most
@@ -210,11 +237,14 @@ class PodTopologySpread(Plugin[Spread, State]):
 
     def with_pods(self, state: State, view: View, row: Row, pods: PodsMoved) -> State:
         """Count added and removed pods in the row's domains; here terminating pods and `{}` count, as upstream."""
+
         def moved(rule: Rule, residents: Sequence[Resident]) -> int:
             if not rule.scope.holds(row):
                 return 0
-            return sum(rule.match.holds(pod.label_set.namespace, pod.label_set.labels, terminating=False)
-                       for pod in residents)
+            return sum(
+                rule.match.holds(pod.label_set.namespace, pod.label_set.labels, terminating=False) for pod in residents
+            )
+
         hard = tuple(rule._replace(extra=moved(rule, pods.added) - moved(rule, pods.removed)) for rule in state.hard)
         return state._replace(hard=hard)
 
@@ -226,25 +256,34 @@ class PodTopologySpread(Plugin[Spread, State]):
             return SKIP
         ignored, counted = None, feasible
         if state.keys:
-            ignored = np.zeros(len(view), np.bool_)                    # (rows,)
+            ignored = np.zeros(len(view), np.bool_)  # (rows,)
             for key in state.keys:
                 ignored |= ~view.has(key)
             counted = feasible & ~ignored
-        weights = tuple(math.log((view.many(counted) if rule.key == HOSTNAME else
-                                  view.distinct(rule.key, counted, absent=not state.keys)) + 2) for rule in state.soft)
+        weights = tuple(
+            math.log(
+                (
+                    view.many(counted)
+                    if rule.key == HOSTNAME
+                    else view.distinct(rule.key, counted, absent=not state.keys)
+                )
+                + 2
+            )
+            for rule in state.soft
+        )
         return state._replace(weights=weights, ignored=ignored)
 
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Add up the weighted numbers of the node's domains."""
-        total = np.zeros(len(view))                                    # (rows,) float64
+        total = np.zeros(len(view))  # (rows,) float64
         for rule, weight in zip(state.soft, state.weights, strict=True):
             number = view.count(rule.tally) if rule.key == HOSTNAME else view.count(rule.tally, rule.key, rule.scope)
             part = number * weight
             part += rule.skew_max - 1
-            part *= view.has(rule.key)                     # nothing where the label is absent
+            part *= view.has(rule.key)  # nothing where the label is absent
             total += part
         total += 0.5
-        scores = total.astype(np.int64)                                # rounds half away from zero; never negative
+        scores = total.astype(np.int64)  # rounds half away from zero; never negative
         if state.ignored is not None:
             scores[state.ignored] = 0
         return scores

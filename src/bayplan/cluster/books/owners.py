@@ -21,9 +21,9 @@ class Owners:
     """Services by namespace, and controllers by kind and name."""
 
     def __init__(self, ticks: Ticks) -> None:
-        self.services: Book[dict[str, Service]] = Book(ticks)           # by namespace: name -> service
-        self.controllers: Book[Owner] = Book(ticks)                     # "Kind namespace/name"
-        self._last: tuple[Pod, int, Mapping[str, Mapping[str, str]]] | None = None      # the pod asked about last
+        self.services: Book[dict[str, Service]] = Book(ticks)  # by namespace: name -> service
+        self.controllers: Book[Owner] = Book(ticks)  # "Kind namespace/name"
+        self._last: tuple[Pod, int, Mapping[str, Mapping[str, str]]] | None = None  # the pod asked about last
 
     def put_service(self, service: Service) -> None:
         """Take over a service."""
@@ -56,7 +56,7 @@ class Owners:
         elif owner is not None:
             try:
                 selector_of_owner = Selector.of(owner.spec.selector)
-            except SelectorError:                                  # upstream ignores it, too
+            except SelectorError:  # upstream ignores it, too
                 selector_of_owner = None
         whole = Selector.of_map(pairs)
         if selector_of_owner is not None:
@@ -74,9 +74,11 @@ class Owners:
         if last is not None and last[0] is pod and last[1] == self.services.version:
             return last[2]
         labels = pod.metadata.labels.items()
-        found = {name: service.spec.selector
-                 for name, service in (self.services.get(pod.metadata.namespace) or {}).items()
-                 if service.spec.selector is not None and service.spec.selector.items() <= labels}
+        found = {
+            name: service.spec.selector
+            for name, service in (self.services.get(pod.metadata.namespace) or {}).items()
+            if service.spec.selector is not None and service.spec.selector.items() <= labels
+        }
         self._last = (pod, self.services.version, found)
         return found
 

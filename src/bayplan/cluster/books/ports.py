@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 a host port's wildcard, not an address that is listened on
-HostPort = tuple[str, str, int]                            # (address, protocol, port)
+HostPort = tuple[str, str, int]  # (address, protocol, port)
 
 
 class Ports:
     """Rows by port; the port's version rises with every change."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[str, int], dict[int, dict[str, int]]] = {}      # port -> row -> address -> pods
+        self._rows: dict[tuple[str, int], dict[int, dict[str, int]]] = {}  # port -> row -> address -> pods
 
     def add(self, row: int, port: HostPort, change: int) -> None:
         """Count pods that take a port in or out."""
