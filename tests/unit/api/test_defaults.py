@@ -139,7 +139,7 @@ def test_label_keys_are_merged_into_selectors() -> None:
     def added(selector: LabelSelector | None) -> list[str] | None:
         if selector is None:
             return None
-        return [f"{line.key} {line.operator} {line.values[0]}" for line in selector.match_expressions]
+        return [f"{line.key} {line.operator} {(line.values or ())[0]}" for line in selector.match_expressions]
 
     assert pod.spec.affinity is not None
     assert pod.spec.affinity.pod_affinity is not None
