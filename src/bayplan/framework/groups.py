@@ -19,6 +19,7 @@ from bayplan.cluster.keys import ABSENT
 from bayplan.cluster.tallies import Scope, Tally
 from bayplan.cluster.topology import Topology
 from bayplan.cluster.view import View
+from bayplan.framework.asks import Ask, Unforeseen
 
 if TYPE_CHECKING:
     from bayplan.cluster.table import Table
@@ -33,23 +34,6 @@ GROUPS_AT_FIRST: Final = 16
 VIEWS_KEPT: Final = 64
 WIDE: Final = 1 << 60  # no more values than this are told apart in one number
 MOVES_KEPT: Final = 1 << 14
-
-
-class Ask(NamedTuple):
-    """A question that a tally rule puts to rows."""
-
-    what: str  # has, count, any or domain
-    key: str | None = None
-    tally: Tally | None = None
-    scope: Scope | None = None
-
-
-class Unforeseen(Exception):
-    """A rule asked groups something that they were not made for."""
-
-    def __init__(self, ask: Ask) -> None:
-        super().__init__(ask)
-        self.ask = ask
 
 
 class NodeRule(NamedTuple):
@@ -77,35 +61,6 @@ class NodeRule(NamedTuple):
             roles.normalizes,
             roles.is_ours,
         )
-
-
-class Recorder(View):
-    """All rows, for finding out what a tally rule asks."""
-
-    def __init__(self, table: Table) -> None:
-        super().__init__(table)
-        self.asks: dict[Ask, None] = {}
-
-    def has(self, key: str) -> Bools:
-        """Which rows have a label key."""
-        self.asks[Ask("has", key)] = None
-        return super().has(key)
-
-    def count(self, tally: Tally, key: str | None = None, scope: Scope | None = None) -> Int64s:
-        """Return the number of each row or of its domain."""
-        self.asks[Ask("count", key, tally, scope)] = None
-        return super().count(tally, key, scope)
-
-    def any(self, tally: Tally, key: str | None = None, scope: Scope | None = None) -> Bools:
-        """Which rows (or their domains) have any."""
-        self.asks[Ask("any", key, tally, scope)] = None
-        found: Bools = super().count(tally, key, scope) > 0
-        return found
-
-    def distinct(self, key: str, feasible: Bools, *, absent: bool) -> int:
-        """Count the domains of a key among the feasible."""
-        self.asks[Ask("domain", key)] = None
-        return super().distinct(key, feasible, absent=absent)
 
 
 class Groups:

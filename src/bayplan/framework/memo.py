@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bayplan.cluster.shapes import VOLUMES
-from bayplan.framework.groups import Ask, Recorder
+from bayplan.framework.asks import Ask, Recorder
 
 if TYPE_CHECKING:
     from bayplan.cluster.table import Table

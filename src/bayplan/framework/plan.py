@@ -15,7 +15,8 @@ import numpy as np
 
 from bayplan.cluster.columns import Bools, Int32s, Int64s, Row
 from bayplan.cluster.tallies import Tally
-from bayplan.framework.groups import Ask, Groups, GroupView, Unforeseen
+from bayplan.framework.asks import Ask, Unforeseen
+from bayplan.framework.groups import Groups, GroupView
 from bayplan.framework.own import RULED_OUT, Own
 from bayplan.framework.plugin import SCORE_MAX, SKIP, Failed, Prepared, Rejected
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from bayplan.cluster.columns import Int32s, Row
 from bayplan.cluster.view import View
-from bayplan.framework.groups import Ask, Groups, NodeRule, Recorder
+from bayplan.framework.asks import Ask, Recorder
+from bayplan.framework.groups import Groups, NodeRule
 from bayplan.framework.memo import Memo, Roles
 from bayplan.framework.own import Own, RowRule
 from bayplan.framework.plan import KeyRule, Plan, Unplanned

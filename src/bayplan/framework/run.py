@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayplan.cluster.columns import Bools, Int32s, Int64s, Row
+from bayplan.framework.asks import Unforeseen
 from bayplan.framework.evaluate import Attempt
-from bayplan.framework.groups import Unforeseen
 from bayplan.framework.plan import Narrowing, Plan, Unplanned
 from bayplan.framework.plans import Plans
 from bayplan.framework.settings import USUAL, Settings

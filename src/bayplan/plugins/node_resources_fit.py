@@ -94,7 +94,7 @@ class NodeResourcesFitArgs(msgspec.Struct, frozen=True, rename="camel", forbid_u
                 for problem in shape_problems(shape.shape if shape is not None else ())
             ]
         elif strategy.requested_to_capacity_ratio is not None and strategy.requested_to_capacity_ratio.shape:
-            problems.append(f"scoringStrategy.requestedToCapacityRatio: only for type {RATIO}")
+            problems.append(f"scoringStrategy: requestedToCapacityRatio goes with type {RATIO} only")
         return problems
 
 
