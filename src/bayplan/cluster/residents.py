@@ -9,7 +9,7 @@ Not here: adding them to the columns (table.py).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -25,6 +25,9 @@ from bayplan.cluster.terms import TermLists
 if TYPE_CHECKING:
     from bayplan.api.objects import Labels
     from bayplan.cluster.columns import Columns, Row
+
+
+Pair: TypeAlias = tuple[str, str]  # a label's key and value
 
 
 class Load(msgspec.Struct, frozen=True):
@@ -88,6 +91,8 @@ class Residents:
         self._last: dict[str, tuple[Pod, Load, LabelSet]] = {}  # by owner: the last pod read
         self._label_sets: dict[tuple[str, tuple[tuple[str, str], ...], bool], LabelSet] = {}
         self._tallies: dict[Match, Tally] = {}
+        self._asking: dict[Pair | None, list[tuple[Match, Tally]]] = {}  # by a label that all of a tally's pods have
+        self._having: dict[Pair, list[LabelSet]] = {}  # by each of its labels
 
     def read(self, pod: Pod) -> tuple[Load, LabelSet]:
         """Return what a pod lays on its row, and its label set; what its owner's last pod had is not read again."""
@@ -127,7 +132,10 @@ class Residents:
         found = self._label_sets.get(key)
         if found is None:
             found = self._label_sets[key] = LabelSet(meta.namespace, meta.labels, terminating=terminating)
-            found.tallies = [tally for match, tally in self._tallies.items() if found.matches(match)]
+            for pair in (None, *meta.labels.items()):
+                found.tallies += [tally for match, tally in self._asking.get(pair, ()) if found.matches(match)]
+            for pair in meta.labels.items():
+                self._having.setdefault(pair, []).append(found)
         return found
 
     def tally(self, match: Match) -> Tally:
@@ -136,7 +144,9 @@ class Residents:
         if tally is None:
             tally = self._tallies[match] = Tally()
             numbers: dict[int, int] = {}
-            for label_set in self._label_sets.values():
+            pair = match.pair
+            self._asking.setdefault(pair, []).append((match, tally))
+            for label_set in self._label_sets.values() if pair is None else self._having.get(pair, ()):
                 if label_set.matches(match):
                     label_set.tallies.append(tally)
                     for row, number in label_set.rows.items():

@@ -220,6 +220,15 @@ class Match(msgspec.Struct, frozen=True):
     terms: tuple[tuple[frozenset[str] | None, Selector], ...]  # (namespaces, or None for all; labels)
     terminating: bool = True
 
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """Return a label that every counted pod has, if there is one: only pods that have it need be asked about."""
+        for _, selector in self.terms:
+            for clause in selector.clauses:
+                if clause.operator == "In" and len(clause.values) == 1:
+                    return clause.key, clause.values[0]
+        return None
+
     def holds(self, namespace: str, labels: Mapping[str, str], *, terminating: bool) -> bool:
         """Say whether a pod of this namespace with these labels is counted."""
         if terminating and not self.terminating:

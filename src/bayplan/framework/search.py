@@ -12,7 +12,7 @@ import numpy as np
 
 from bayplan.cluster.columns import Bools, Int64s, Row, Rows
 from bayplan.cluster.view import View
-from bayplan.framework.plugin import Code
+from bayplan.framework.plugin import NODE, Code
 
 if TYPE_CHECKING:
     from bayplan.cluster.table import Table
@@ -29,13 +29,14 @@ class Search:
         self._plugin = plugin
         self._state = state
         self._nowhere = View(table, NOBODY)
+        self._log = table.node_log if plugin.depends is NODE else table.row_log
         self._begin()
 
     def _begin(self) -> None:
         """Know nothing of any row."""
         table = self._table
         self._shared = self._plugin.shared(self._state, self._nowhere)
-        self._position = table.row_log.position
+        self._position = self._log.position
         self._found: Bools = np.zeros(table.columns.capacity, np.bool_)  # (rows,) what is searched for is there
         self._wrong: Bools = np.zeros(table.columns.capacity, np.bool_)  # (rows,) searching there failed
         self._scores: Int64s = np.zeros(table.columns.capacity, np.int64)  # (rows,) nought where it was not found
@@ -46,11 +47,11 @@ class Search:
         """Forget the answers that may not be right any more."""
         table = self._table
         shared = self._plugin.shared(self._state, self._nowhere)
-        rows = table.row_log.since(self._position)
+        rows = self._log.since(self._position)
         if len(self._found) < table.columns.capacity or rows is None or shared != self._shared:
             self._begin()
         elif len(rows):
-            self._position = table.row_log.position
+            self._position = self._log.position
             self._found[rows] = self._wrong[rows] = False
             self._scores[rows] = 0
             self._unasked = np.concatenate((self._unasked, rows)) if len(self._unasked) else rows.copy()
@@ -61,7 +62,7 @@ class Search:
         if len(self._unasked):
             wanted = mask[self._unasked]
             if wanted.any():
-                self._ask(np.unique(self._unasked[wanted]))
+                self._ask(np.array(sorted(set(self._unasked[wanted].tolist())), np.intp))
                 self._unasked = self._unasked[~wanted]
         narrowed: Bools = mask & self._found[: len(mask)]
         return narrowed

@@ -21,6 +21,7 @@ from bayplan.cluster.residents import Resident
 from bayplan.cluster.shapes import VOLUMES
 from bayplan.cluster.view import View
 from bayplan.framework.plugin import (
+    ROW,
     SUCCESS,
     Change,
     Outcome,
@@ -54,6 +55,7 @@ class NodeVolumeLimits(Plugin[Volumes | None, State]):
     """Count volumes by driver and row."""
 
     reads = VOLUMES
+    depends = ROW
     searches = True
     wakes = (Change.CSI_NODE, Change.POD_GONE, Change.CLAIM, Change.ATTACHMENT_GONE, Change.VOLUME, Change.CSI_DRIVER)
 

@@ -36,6 +36,7 @@ from bayplan.cluster.matching import (
 from bayplan.cluster.shapes import VOLUMES
 from bayplan.cluster.view import View
 from bayplan.framework.plugin import (
+    NODE,
     SKIP,
     SUCCESS,
     Change,
@@ -92,6 +93,7 @@ class VolumeBinding(Plugin[Volumes | None, State]):
     """Ask columns for what is bound and search rows for what is not."""
 
     reads = VOLUMES
+    depends = NODE
     searches = True
     wakes = (
         Change.STORAGE_CLASS,

@@ -24,14 +24,14 @@ def decorate(world: World) -> None:
     """Put images on nodes and have the pod use some."""
     draw = world.draw
     sizes = {name: draw.choice(SIZES) for name in NAMES}
-    disputed = world.chance(0.2)  # one image with two sizes: the earliest node's counts
+    disputed = world.chance(0.4)  # one image with two sizes: the earliest node's counts
     for place, node in enumerate(world.nodes):
-        within = 0 < place < len(world.nodes) - 1  # first from either end: the answer is steady
-        if world.chance(0.75):
+        at_an_end = disputed and place in {0, len(world.nodes) - 1}  # has all, so that the order does not matter
+        if at_an_end or world.chance(0.75):
             images = []
-            for name in draw.some(NAMES, 6):
-                names = [name, *draw.some(NAMES, 1)] if draw.chance(0.2) else [name]
-                strays = disputed and draw.chance(0.6 if within else 0.05)
+            for name in NAMES if at_an_end else draw.some(NAMES, 6):
+                names = [name, *draw.some(NAMES, 1)] if draw.chance(0.2) and not at_an_end else [name]
+                strays = disputed and draw.chance(0.03 if at_an_end else 0.5)
                 size = draw.choice(SIZES) if strays else sizes[name]
                 images.append({"names": names} | ({"sizeBytes": size} if draw.chance(0.97) else {}))
             if not disputed:

@@ -165,7 +165,10 @@ def _fit_args(draw: Draw, kinds: list[str]) -> Manifest:
 
 def _weighted(draw: Draw, kinds: list[str]) -> list[Manifest]:
     found = []
-    for name in draw.some(["cpu", "memory", "ephemeral-storage", *kinds, "example.com/absent"], 4, least=1):
+    names = draw.some(["cpu", "memory", "ephemeral-storage", *kinds, "example.com/absent"], 4, least=1)
+    if kinds and draw.chance(0.5):
+        names = list(dict.fromkeys([*names, draw.choice(kinds)]))  # whether the pod asks for it or not
+    for name in names:
         weight = draw.choice([None, 1, 1, 2, 3, 10, 100])
         found.append({"name": name} | ({} if weight is None else {"weight": weight}))
     return found

@@ -68,13 +68,13 @@ def _give_policies_something(world: World) -> None:
     """Give nodes taints and the pod a node affinity, or the policies would have nothing to say."""
     draw = world.draw
     asks = any("nodeTaintsPolicy" in one for one in world.spec.get("topologySpreadConstraints", ()))
-    if world.chance(0.75 if asks else 0.3):
+    if world.chance(0.9 if asks else 0.3):
         effects = ["NoSchedule", "NoExecute", "PreferNoSchedule"]
         for node in world.nodes:
             if draw.chance(0.3) and "taints" not in node["spec"]:
                 node["spec"]["taints"] = [{"key": "dedicated", "value": "a", "effect": draw.choice(effects)}]
                 _have_pods(world, node["metadata"]["name"])
-        if draw.chance(0.3):
+        if draw.chance(0.2):
             world.spec.setdefault("tolerations", []).append({"key": "dedicated", "operator": "Exists"})
     if world.chance(0.3) and "nodeSelector" not in world.spec:
         key = draw.choice(["pool", "disktype", "rack"])
@@ -88,7 +88,7 @@ def _give_policies_something(world: World) -> None:
 def _have_pods(world: World, node: str) -> None:
     """Make some of a node's pods such as the pod in question is spread among."""
     for pod in world.running:
-        if pod["spec"]["nodeName"] == node and world.draw.chance(0.4):
+        if pod["spec"]["nodeName"] == node and world.draw.chance(0.7):
             pod["metadata"]["labels"] = dict(world.pod["metadata"]["labels"])
             pod["metadata"]["namespace"] = world.pod["metadata"]["namespace"]
 
