@@ -49,6 +49,10 @@ class View(Topology):
         """The numbers of the view's rows."""
         return np.arange(self._used) if self._some is None else self._some
 
+    def every_row(self) -> Rows:
+        """Return the numbers of all rows that have a node, whichever rows this view shows."""
+        return np.flatnonzero(self.table.columns.live[: self._used])
+
     @property
     def is_small(self) -> bool:
         """Whether a hundred times any amount here is exact in float64, so that dividing there is exact, and fast."""

@@ -29,6 +29,7 @@ Codes: TypeAlias = npt.NDArray[np.int16]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Scores: TypeAlias = npt.NDArray[np.int64]
 Column: TypeAlias = npt.NDArray[np.int64]
+Rows: TypeAlias = npt.NDArray[np.intp]
 
 P = TypeVar("P")  # the part that a rule reads
 S = TypeVar("S")  # what it prepares from it
@@ -166,6 +167,7 @@ class Gates(msgspec.Struct, frozen=True):
     storage_capacity_scoring: bool = True  # StorageCapacityScoring
 
 
+NO_ROWS: Final[Rows] = np.zeros(0, np.intp)
 NO_GATES: Final = Gates()  # every gate at its default
 
 
@@ -251,6 +253,10 @@ class Plugin(Generic[P, S]):
     def shared(self, state: S, view: View) -> Hashable:
         """Return what a searching rule's answers read besides the row: another value when they may have changed."""
         return view.volumes.changes
+
+    def may_fail_on(self, state: S, view: View) -> Rows:
+        """Return the rows on which a searching rule may end the attempt with an error, even if others rule them out."""
+        return NO_ROWS
 
     def reservation(self, state: S, view: View, row: Row) -> object | None:
         """Say what placing the pod on this row would take: volumes to bind, devices."""

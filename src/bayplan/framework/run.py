@@ -145,7 +145,7 @@ class Rules:
 def _searching(search: Search) -> Narrowing:
     def narrow(mask: Bools) -> Bools:
         narrowed = search.narrow(mask)
-        if search.has_error(mask):
+        if search.has_error():
             raise Unplanned  # the evaluation says which row failed, and how
         return narrowed
 

@@ -41,6 +41,7 @@ class Search:
         self._wrong: Bools = np.zeros(table.columns.capacity, np.bool_)  # (rows,) searching there failed
         self._scores: Int64s = np.zeros(table.columns.capacity, np.int64)  # (rows,) nought where it was not found
         self._unasked: Rows = np.arange(table.columns.rows)  # rows to be asked about, if need be
+        self._risky: Rows = NOBODY  # rows on which the rule may fail
         self.scores_anything = False
 
     def _catch_up(self) -> None:
@@ -59,8 +60,11 @@ class Search:
     def narrow(self, mask: Bools) -> Bools:
         """Return which of some rows have what is searched for, as (rows,)."""
         self._catch_up()
+        self._risky = self._plugin.may_fail_on(self._state, self._nowhere)
         if len(self._unasked):
             wanted = mask[self._unasked]
+            if len(self._risky):
+                wanted |= np.isin(self._unasked, self._risky)
             if wanted.any():
                 self._ask(np.array(sorted(set(self._unasked[wanted].tolist())), np.intp))
                 self._unasked = self._unasked[~wanted]
@@ -80,9 +84,9 @@ class Search:
             self._scores[rows] = scores
             self.scores_anything = self.scores_anything or bool(scores.any())
 
-    def has_error(self, mask: Bools) -> bool:
-        """Say whether the rule failed on any of some rows: the attempt then ends with its error."""
-        return bool((self._wrong[: len(mask)] & mask).any())
+    def has_error(self) -> bool:
+        """Say whether the rule failed on any row: then an evaluation has to tell whether that ends the attempt."""
+        return bool(self._wrong[self._risky].any()) if len(self._risky) else False
 
     def reservation(self, row: Row) -> object | None:
         """Say what placing the pod on a row would take, if the rule takes anything."""

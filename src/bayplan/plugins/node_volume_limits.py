@@ -24,9 +24,11 @@ from bayplan.framework.plugin import (
     ROW,
     SUCCESS,
     Change,
+    Code,
     Outcome,
     Plugin,
     Prepared,
+    Rows,
     Ruling,
     error,
     unresolvable,
@@ -98,6 +100,13 @@ class NodeVolumeLimits(Plugin[Volumes | None, State]):
     def shared(self, state: State, view: View) -> Hashable:
         """Answers read nothing but what the row's pods have and what its node says."""
         return None
+
+    def may_fail_on(self, state: State, view: View) -> Rows:
+        """Anywhere if the pod's own volumes cannot be named, else where volumes of pods that run may not be."""
+        failures = (state.known.failure, state.unknown.failure)
+        if any(failure is not None and failure.code is Code.ERROR for failure in failures):
+            return view.every_row()
+        return np.fromiter(view.volumes.mounted.doubtful(), np.intp)
 
     def _ask(self, new: New, csi_node: CSINode | None, view: View, row: int) -> Outcome | None:
         if new.failure is not None or not new.volumes:

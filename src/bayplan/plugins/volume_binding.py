@@ -36,6 +36,7 @@ from bayplan.cluster.matching import (
 from bayplan.cluster.shapes import VOLUMES
 from bayplan.cluster.view import View
 from bayplan.framework.plugin import (
+    NO_ROWS,
     NODE,
     SKIP,
     SUCCESS,
@@ -49,6 +50,7 @@ from bayplan.framework.plugin import (
     Plugin,
     Prepared,
     Rejected,
+    Rows,
     Ruling,
     Scores,
     Skip,
@@ -183,6 +185,11 @@ class VolumeBinding(Plugin[Volumes | None, State]):
     def shared(self, state: State, view: View) -> Hashable:
         """Answers read what is free and what room there is, for each claim."""
         return changes_of(state.wants)
+
+    def may_fail_on(self, state: State, view: View) -> Rows:
+        """Anywhere if a claim's selector or a volume's source cannot be read."""
+        is_wrong = wrong_selector(state.wants) is not None or any(held and held.error for held in state.bound)
+        return view.every_row() if is_wrong else NO_ROWS
 
     def _ask_bound(self, bound: Sequence[Held | None], view: View, outcomes: Outcomes) -> tuple[Mask, Mask, Codes]:
         """Ask bound claims in order; the first that fails on a row decides there."""

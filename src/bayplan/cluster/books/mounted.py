@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bayplan.cluster.books.identities import Identity
 from bayplan.cluster.claims import MountedClaim, Mounts
+from bayplan.cluster.migration import Inline
 
 if TYPE_CHECKING:
     from bayplan.cluster.residents import Resident
@@ -29,6 +30,7 @@ class Mounted:
         self._on_row: dict[int, dict[str, Resident]] = {}  # row -> uid -> resident with mounts
         self._rows_of: dict[str, dict[int, int]] = {}  # claim -> row -> how often pods there name it or had it made
         self._uses: dict[str, int] = {}  # claim -> how often pods on rows name it themselves
+        self._doubtful: dict[int, int] = {}  # row -> pods there with volumes that a node may fail to count
         self._watched: set[str] = set()  # claims that a rule asked about
         self._namings: dict[str, int] = {}  # likewise, or had it made; nominated pods too
 
@@ -48,6 +50,8 @@ class Mounted:
             if was_used != (key in self._uses):
                 self.version += 1
                 self.answers += key in self._watched
+        if any(_is_doubtful(volume) for volume in mounts.volumes):
+            _count(self._doubtful, row, sign)
         for volume in mounts.volumes:
             if isinstance(volume, MountedClaim):
                 rows = self._rows_of.setdefault(volume.key, {})
@@ -68,6 +72,10 @@ class Mounted:
         """Return the pods on a row that have volumes a rule looks at."""
         there = self._on_row.get(row)
         return there.values() if there is not None else ()
+
+    def doubtful(self) -> Iterable[int]:
+        """Return the rows that have pods of whose volumes it may be impossible to say what they are."""
+        return self._doubtful.keys()
 
     def rows(self) -> Iterable[int]:
         """Return the rows that have such pods."""
@@ -106,3 +114,10 @@ def _count(counts: dict[K, int], key: K, change: int) -> None:
         counts[key] = number
     else:
         del counts[key]
+
+
+def _is_doubtful(volume: MountedClaim | Inline) -> bool:
+    """Say whether a node may fail to count a volume: nameless, made for a pod but perhaps not this one, or faulty."""
+    if isinstance(volume, MountedClaim):
+        return volume.is_ephemeral or volume.key.endswith("/")
+    return bool(volume.error)
