@@ -40,8 +40,8 @@ def decorate(world: World) -> None:
             _ask_exactly(world)
     if world.chance(0.08):
         resize(draw, world.pod, _requests(draw, kinds, 1.0))
-    if world.chance(0.5):
-        world.args["NodeResourcesFit"] = _fit_args(draw, kinds)
+    if world.chance(0.6):
+        world.args["NodeResourcesFit"] = _fit_args(draw, kinds, _unasked(world.spec, kinds))
     if world.chance(0.3):
         world.args["NodeResourcesBalancedAllocation"] = _balance_args(draw, kinds)
 
@@ -147,27 +147,35 @@ def _ask_exactly(world: World) -> None:
         world.spec.pop(field, None)
 
 
-def _fit_args(draw: Draw, kinds: list[str]) -> Manifest:
+def _unasked(spec: Manifest, kinds: list[str]) -> list[str]:
+    """Return the kinds that no container asks for."""
+    containers = [*spec["containers"], *spec.get("initContainers", ())]
+    asked = {name for one in containers for name in one.get("resources", {}).get("requests", {})}
+    return [name for name in kinds if name not in asked]
+
+
+def _fit_args(draw: Draw, kinds: list[str], unasked: list[str]) -> Manifest:
     args: Manifest = {}
     if draw.chance(0.3):
         args["ignoredResources"] = draw.some([*DEVICES, *COUNTED, "cpu", "hugepages-2Mi"], 3, least=1)
     if draw.chance(0.2):
         args["ignoredResourceGroups"] = draw.some(["example.com", "vendor.io", "kubernetes.io"], 2, least=1)
     if draw.chance(0.85):
-        strategy: Manifest = {"type": draw.choice(["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"])}
+        shares = {"LeastAllocated": 1, "MostAllocated": 1, "RequestedToCapacityRatio": 2}
+        strategy: Manifest = {"type": draw.weighted(shares)}
         if draw.chance(0.8):
-            strategy["resources"] = _weighted(draw, kinds)
+            strategy["resources"] = _weighted(draw, kinds, unasked)
         if strategy["type"] == "RequestedToCapacityRatio":
             strategy["requestedToCapacityRatio"] = {"shape": shape(draw)}
         args["scoringStrategy"] = strategy
     return args
 
 
-def _weighted(draw: Draw, kinds: list[str]) -> list[Manifest]:
+def _weighted(draw: Draw, kinds: list[str], unasked: list[str]) -> list[Manifest]:
     found = []
     names = draw.some(["cpu", "memory", "ephemeral-storage", *kinds, "example.com/absent"], 4, least=1)
-    if kinds and draw.chance(0.5):
-        names = list(dict.fromkeys([*names, draw.choice(kinds)]))  # whether the pod asks for it or not
+    if unasked and draw.chance(0.5):
+        names = list(dict.fromkeys([*names, draw.choice(unasked)]))
     for name in names:
         weight = draw.choice([None, 1, 1, 2, 3, 10, 100])
         found.append({"name": name} | ({} if weight is None else {"weight": weight}))

@@ -59,6 +59,8 @@ def _constraint(draw: Draw, pod: Manifest) -> Manifest:
         policy = draw.weighted(shares)
         if policy is not None:
             found[name] = policy
+    if found.get("nodeTaintsPolicy") == "Honor" and draw.chance(0.5):
+        found["topologyKey"] = ZONE  # where tainted nodes share a domain with others
     if draw.chance(0.2):
         found["matchLabelKeys"] = draw.some(["pod-template-hash", "track", "tier", "absent"], 2, least=1)
     return found
