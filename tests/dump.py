@@ -34,7 +34,7 @@ def differences(one: Dump, other: Dump, where: str = "") -> Iterator[str]:
 
 def ask_alike(table: Table, model: Table) -> None:
     """Ask a table for every key, scope, tally and domain number that another was asked for."""
-    for name in model.keys._keys:
+    for name in model.keys.known:
         table.key(name)
     scopes = {id(scope): _scope_like(table, scope) for scope in model.scopes.values()}
     for mine, theirs in _tallies_of_both(table, model):
@@ -54,7 +54,7 @@ def dump(table: Table) -> Dump:
         "node count": table.count,
         "rows without a node": _left_over(table, dead),
         "arrival": sorted(live, key=lambda name: int(columns.arrival[live[name]])),
-        "labels": {name: _labels(table, key.ids, key.values) for name, key in table.keys._keys.items()},
+        "labels": {name: _labels(table, key.ids, key.values) for name, key in table.keys.known.items()},
         "tallies": {name: _tally(table, tally) for name, tally in _named_tallies(table)},
         "scopes": {_scope_name(scope): _inside(table, scope) for scope in table.scopes.values()},
         "label sets": _label_sets(table),

@@ -73,18 +73,16 @@ class Keys:
     """All label keys that were asked for."""
 
     def __init__(self) -> None:
-        self._keys: dict[str, Key] = {}
+        self.known: dict[str, Key] = {}
 
-    def get(self, name: str, labels_of_rows: Iterable[tuple[int, Mapping[str, str]]], capacity: int) -> Key:
-        """Return a key's column, reading it off all nodes the first time."""
-        key = self._keys.get(name)
-        if key is None:
-            key = self._keys[name] = Key(name, capacity)
-            for row, labels in labels_of_rows:
-                key.write(row, labels)
+    def make(self, name: str, labels_of_rows: Iterable[tuple[int, Mapping[str, str]]], capacity: int) -> Key:
+        """Make a key's column, reading it off all nodes."""
+        key = self.known[name] = Key(name, capacity)
+        for row, labels in labels_of_rows:
+            key.write(row, labels)
         return key
 
     def write(self, row: int, labels: Mapping[str, str]) -> None:
         """Take over a row's labels in every key that somebody asked for."""
-        for key in self._keys.values():
+        for key in self.known.values():
             key.write(row, labels)

@@ -332,7 +332,7 @@ class Table:
 
     def key(self, name: str) -> Key:
         """Return a label key's column."""
-        return self.keys.get(name, self._labels(), self.columns.capacity)
+        return self.keys.known.get(name) or self.keys.make(name, self._labels(), self.columns.capacity)
 
     def _labels(self) -> Iterator[tuple[int, Mapping[str, str]]]:
         return ((row, node.metadata.labels) for row, node in enumerate(self.nodes) if node is not None)

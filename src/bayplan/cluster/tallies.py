@@ -70,7 +70,8 @@ class Domains:
         self.version = 0
         self.numbers: Int64s = np.zeros(DOMAINS_AT_FIRST, np.int64)  # (domains,)
         self._window = window(self.numbers)
-        self._taken: tuple[int, list[int]] = (-1, [])  # which domains have any, as of a version
+        self.many = 0  # domains that have any
+        self._taken: list[int] | None = []  # which they are; None: to be looked up
 
     def add(self, row: int, change: int) -> None:
         """Add to the number of the row's domain."""
@@ -81,7 +82,15 @@ class Domains:
             return
         if domain_id + 1 >= len(self.numbers):
             self.reach(domain_id + 2)
-        self._window[domain_id] += change
+        numbers = self._window
+        old = numbers[domain_id]
+        numbers[domain_id] = old + change
+        if not old:
+            self.many += 1
+            self._taken = None
+        if not old + change:
+            self.many -= 1
+            self._taken = None
         self.version += 1
 
     def of_rows(self, rows: int) -> Int64s:
@@ -99,11 +108,9 @@ class Domains:
 
     def taken(self) -> list[int]:
         """Return the ids of the domains that have any."""
-        version, ids = self._taken
-        if version != self.version:
-            ids = np.flatnonzero(self.numbers).tolist()
-            self._taken = (self.version, ids)
-        return ids
+        if self._taken is None:
+            self._taken = np.flatnonzero(self.numbers).tolist()
+        return self._taken
 
     def least(self, among: list[int]) -> int | None:
         """Return the smallest number of some domains, if there are any."""

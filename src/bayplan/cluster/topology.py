@@ -119,11 +119,11 @@ class Topology:
 
     def none(self, tally: Tally, key: str) -> bool:
         """Say whether no row that has a key has any of a tally that is never negative."""
-        return self.recorded(lambda: not tally.domains(self._key(key), None).numbers.any(), tally)
+        return self.recorded(lambda: not tally.domains(self._key(key), None).many, tally)
 
     def domains(self, key: str, scope: Scope | None = None) -> int:
         """Return how many domains of a key there are in a scope."""
-        return self.recorded(lambda: len(self.table.every.domains(self._key(key), scope).taken()))
+        return self.recorded(lambda: self.table.every.domains(self._key(key), scope).many)
 
     def least(self, tally: Tally, key: str, scope: Scope | None = None, besides: Row | None = None) -> int | None:
         """Return the smallest number of a domain, without that of one row if asked; None where there is no domain."""

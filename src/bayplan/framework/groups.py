@@ -72,7 +72,10 @@ class Groups:
         self.asks = asks
         self.settings = settings
         self._sort_asks()
-        self.tallies = tuple(dict.fromkeys(ask.tally for ask in self.numbers if ask.tally is not None))
+        self.tallies: dict[Tally, list[str | None]] = {}  # by which keys its numbers are asked for
+        for ask in self.numbers:
+            if ask.tally is not None and ask.key not in self.tallies.setdefault(ask.tally, []):
+                self.tallies[ask.tally].append(ask.key)
         self._build()
 
     @property
@@ -305,26 +308,25 @@ class Groups:
             self._base_of.append(0)
 
     def _catch_up_tallies(self) -> bool:
-        of, size = self.window, self.size
-        for tally in self.tallies:
-            position = self.tally_positions[tally]
-            end = tally.changed_before + len(tally.changed)
+        touched: set[int] = set()
+        for tally, keys in self.tallies.items():
+            position, end = self.tally_positions[tally], tally.changed_before + len(tally.changed)
             if position == end:
                 continue
             if position < tally.changed_before:
                 return False
             self.tally_positions[tally] = end
-            asks = [ask for ask in self.numbers if ask.tally is tally]
             for changed in tally.changed[position - tally.changed_before :]:
-                for ask in asks:
-                    for row in self._sharing(changed, ask.key):
-                        group = self._group_of(row)
-                        if group != of[row]:
-                            size = self.size
-                            size[of[row]] -= 1
-                            size[group] += 1
-                            of[row] = group
-                            self._moved([row])
+                for key in keys:
+                    touched.update(self._sharing(changed, key))
+        of = self.window
+        for row in touched:
+            group, old = self._group_of(row), of[row]
+            if group != old:
+                self.size[old] -= 1
+                self.size[group] += 1
+                of[row] = group
+                self._moved([row])
         return True
 
     # 5 what groups answer

@@ -178,6 +178,20 @@ class InterPodAffinity(Plugin[Neighbours, State]):
             codes[~(labelled & (there | self._first(state, view)))] = NOT_NEAR
         return Ruling(codes, OUTCOMES)
 
+    def fits(self, state: State, view: View) -> Mask:
+        """Say where nothing keeps the pod off, without naming what does."""
+        fits = np.ones(len(view), np.bool_)  # (rows,)
+        for asked in (*state.unwelcome, *state.far):
+            there = self._any(asked, view)  # nowhere where the key is absent, but for those counted on the row itself
+            fits &= ~(there & view.has(asked.key)) if asked.is_local or asked.more else ~there
+        if state.near:
+            there = np.ones(len(view), np.bool_)
+            for asked in state.near:
+                fits &= view.has(asked.key)
+                there &= self._any(asked, view)
+            fits &= there | self._first(state, view)
+        return fits
+
     def _any(self, asked: Asked, view: View) -> Mask:
         key = None if asked.is_local else asked.key
         if not asked.more:
