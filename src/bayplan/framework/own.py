@@ -8,13 +8,15 @@ Not here: what depends on other rows (groups.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from bayplan.cluster.columns import Int32s, Int64s, Rows, window
+from bayplan.cluster.columns import Int64s, Rows, window
 from bayplan.cluster.view import View
+from bayplan.framework.plugin import SCORE_MAX
 
 if TYPE_CHECKING:
     from bayplan.cluster.table import Table
@@ -22,7 +24,26 @@ if TYPE_CHECKING:
     from bayplan.framework.plugin import AnyPlugin
     from bayplan.framework.settings import Settings
 
-RULED_OUT: Final = -(1 << 29)
+Totals: TypeAlias = npt.NDArray[np.signedinteger[Any]]
+
+
+class Width(NamedTuple):
+    """The narrowest integers that hold every total of a profile, and what stands for "ruled out" among them."""
+
+    dtype: type[np.signedinteger[Any]]
+    ruled_out: int  # twice this fits, and added to any total it stays negative
+
+    @classmethod
+    def of(cls, weights: Iterable[int]) -> Width:
+        """Choose by the weights of a profile's scores."""
+        most = SCORE_MAX * sum(weights)
+        for dtype in (np.int16, np.int32):
+            ruled_out = int(np.iinfo(dtype).min) // 2
+            if most < -ruled_out:
+                return cls(dtype, ruled_out)
+        return cls(np.int64, int(np.iinfo(np.int64).min) // 2)
+
+
 FLIPS_KEPT: Final = 1 << 14
 
 
@@ -51,14 +72,15 @@ def _scores_alone(rule: RowRule) -> bool:
 class Own:
     """The sum of some ROW rules, per row."""
 
-    def __init__(self, table: Table, rules: Sequence[RowRule], settings: Settings) -> None:
+    def __init__(self, table: Table, rules: Sequence[RowRule], settings: Settings, width: Width) -> None:
         self._table = table
         self._rules = rules
         self._filters = any(rule.filters for rule in rules)
         self._settings = settings
         self._epoch = -1
         self._closures: list[tuple[Callable[[int], int], RowRule]] | None = None
-        self.column: Int32s = np.full(table.columns.capacity, RULED_OUT, np.int32)  # (rows,)
+        self._width = width
+        self.column: Totals = np.full(table.columns.capacity, width.ruled_out, width.dtype)  # (rows,)
         self.window = window(self.column)
         self.flips: list[int] = []  # rows that came to fit, or ceased to, in order
         self.flips_before = 0
@@ -95,7 +117,7 @@ class Own:
             self._refresh(rows)
 
     def _lengthen(self, capacity: int) -> None:
-        grown = np.full(capacity, RULED_OUT, np.int32)
+        grown = np.full(capacity, self._width.ruled_out, self._width.dtype)
         grown[: len(self.column)] = self.column
         self.column = grown
         self.window = window(grown)
@@ -111,7 +133,7 @@ class Own:
             for closure, rule in closures:
                 answer = closure(row)
                 if answer < 0 and rule.filters:
-                    total = RULED_OUT
+                    total = self._width.ruled_out
                     break
                 if rule.scores:
                     total += rule.weight * answer
@@ -155,7 +177,7 @@ class Own:
             self._note(list(dict.fromkeys(rows[flipped].tolist())))
         self.column[rows] = totals
 
-    def _totals(self, view: View) -> Int32s:
+    def _totals(self, view: View) -> Totals:
         fits = view.live if self._table.count < self._table.columns.rows or not self._filters else None  # (rows,)
         for rule in self._rules:
             if rule.filters:
@@ -169,6 +191,7 @@ class Own:
                 if rule.weight != 1:
                     scores = scores * rule.weight
                 total = scores if total is None else total + scores
-        found = np.zeros(len(view), np.int32) if total is None else total.astype(np.int32)
-        found[~fits] = RULED_OUT
+        dtype = self._width.dtype
+        found = np.zeros(len(view), dtype) if total is None else total.astype(dtype)
+        found[~fits] = self._width.ruled_out
         return found

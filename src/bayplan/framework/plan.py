@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from bayplan.cluster.columns import Bools, Int32s, Int64s, Row
+from bayplan.cluster.columns import Bools, Int64s, Row
 from bayplan.cluster.tallies import Tally
 from bayplan.framework.asks import Ask, Unforeseen
 from bayplan.framework.groups import Groups, GroupView
-from bayplan.framework.own import RULED_OUT, Own
+from bayplan.framework.own import Own, Totals
 from bayplan.framework.plugin import SCORE_MAX, SKIP, Failed, Prepared, Rejected
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ class Plan:
         self.is_rejected = False
         self.own: Own
         self.groups: Groups
-        self._tab: Int32s | None = None  # (groups,) the bonus, RULED_OUT where none
-        self._along: Int32s | None = None  # (rows,) the bonus of each row's group
+        self._tab: Totals | None = None  # (groups,) the bonus, ruled out where there is none
+        self._along: Totals | None = None  # (rows,) the bonus of each row's group
         self._live = b""
         self._deps: dict[Tally, int] = {}
         self._seen = (-1, 0)
@@ -150,7 +150,7 @@ class Plan:
                 stale = True
         return stale
 
-    def bonus(self) -> Int32s | None:
+    def bonus(self) -> Totals | None:
         """Return each group's bonus, worked out again if anything it depends on has changed; None: nothing fits."""
         stale = self._stale()
         if not len(self._feasible):
@@ -165,7 +165,7 @@ class Plan:
             self._tab = self.bonus_of(self._feasible, self._live)
         return self._tab
 
-    def bonus_of(self, feasible: Int64s, live: bytes) -> Int32s | None:
+    def bonus_of(self, feasible: Int64s, live: bytes) -> Totals | None:
         """Work out the bonus of the groups that have feasible rows."""
         view = self.groups.view(feasible, live, b"").holding(feasible)
         fits = self.fitting(view)
@@ -177,7 +177,8 @@ class Plan:
             return None
         total = self._scores(view)
         self._note(view)
-        tab = np.full(len(self.groups.size), RULED_OUT, np.int32)  # (groups,)
+        width = self._plans.width
+        tab = np.full(len(self.groups.size), width.ruled_out, width.dtype)  # (groups,)
         tab[view.ids] = total
         return tab
 
@@ -236,7 +237,7 @@ class Plan:
 
     # 3 the totals of rows
 
-    def totals(self) -> Int32s | None:
+    def totals(self) -> Totals | None:
         """Return the total of each row, negative where the pod does not fit; None: it fits nowhere.
 
         The answer is written over by the next one of this profile.
@@ -248,7 +249,7 @@ class Plan:
         used = self._table.columns.rows
         total = self._plans.total
         if len(total) != used:
-            total = self._plans.total = np.empty(used, np.int32)  # (rows,)
+            total = self._plans.total = np.empty(used, self._plans.width.dtype)  # (rows,)
         if self._deps:
             np.take(tab, self.groups.of[:used], out=total, mode="wrap")
             total += self.own.column[:used]
@@ -285,7 +286,7 @@ class Plan:
         for search, weight, scores in self.searches:
             if scores and search.scores_anything:
                 total += weight * search.scores(used)
-        total[~mask] = RULED_OUT
+        total[~mask] = -1
         return total
 
     # 4 what else is known

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from bayplan.cluster.columns import Int32s, Row
+from bayplan.cluster.columns import Row
 from bayplan.cluster.view import View
 from bayplan.framework.asks import Ask, Recorder
 from bayplan.framework.groups import Groups, NodeRule
 from bayplan.framework.memo import Memo, Roles
-from bayplan.framework.own import Own, RowRule
+from bayplan.framework.own import Own, RowRule, Totals, Width
 from bayplan.framework.plan import KeyRule, Plan, Unplanned
 from bayplan.framework.plugin import KEYS, NODE, ROW, SKIP, Failed, Prepared, Rejected
 from bayplan.framework.search import Search
@@ -58,7 +58,8 @@ class Plans:
         self._memos: OrderedDict[tuple[str, int], Memo] = OrderedDict()
         self._owns: dict[OwnKey, Kept[Own]] = {}
         self._groups: dict[GroupKey, Kept[Groups]] = {}
-        self.total: Int32s = np.zeros(0, np.int32)  # (rows,) where the next answer is written
+        self.width = Width.of(instance.weight for instance in profile.score)
+        self.total: Totals = np.zeros(0, self.width.dtype)  # (rows,) where the next answer is written
         self.bytes_taken = 0
         self.made = 0  # plans made, and let go of for want of room
         self.evicted = 0
@@ -200,7 +201,7 @@ class Plans:
         own_key = tuple(map(id, rows))
         own = self._owns.get(own_key)
         if own is None:
-            made = Own(self.table, [RowRule.of(memo) for memo in rows], self.settings)
+            made = Own(self.table, [RowRule.of(memo) for memo in rows], self.settings, self.width)
             own = self._owns[own_key] = Kept(made, made.bytes_taken, lambda: self._owns.pop(own_key))
             self.bytes_taken += own.bytes_taken
         for rule in plan.keys:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayplan.cluster.columns import Bools, Int32s, Int64s, Row
+from bayplan.cluster.columns import Bools, Int64s, Row
 from bayplan.framework.asks import Unforeseen
 from bayplan.framework.evaluate import Attempt
+from bayplan.framework.own import Totals
 from bayplan.framework.plan import Narrowing, Plan, Unplanned
 from bayplan.framework.plans import Plans
 from bayplan.framework.settings import USUAL, Settings
@@ -100,7 +101,7 @@ class Rules:
                 return Verdict(row, score, evaluate, plans.reserve_of(shape))
         return Verdict(None, None, evaluate)
 
-    def plan_totals(self, pod: Pod, profile: Profile, shape: Shape) -> Int32s | Int64s | None:
+    def plan_totals(self, pod: Pod, profile: Profile, shape: Shape) -> Totals | None:
         """Return each row's total from the shape's plan, negative where the pod does not fit; None: nowhere."""
         plans = self.plans(profile)
         if not plans.can or pod.status.nominated_node_name:
@@ -152,7 +153,7 @@ def _searching(search: Search) -> Narrowing:
     return narrow
 
 
-def first_best(totals: Int32s | Int64s, start: int) -> Row:
+def first_best(totals: Totals, start: int) -> Row:
     """Return the first row with the highest total, looking from a start and then around."""
     row = start + int(totals[start:].argmax())
     if start:
