@@ -367,11 +367,12 @@ class GroupView(Topology):
         self.rows_in: Int64s = groups.size  # (groups,) how many feasible rows each has
         self._many: int | None = None
         self._distinct: dict[tuple[str, bool], int] = {}
-        self._gathered: dict[Ask, Int64s] = {}
-        self._bits: dict[Ask, Bools] = {}
+        self._gathered: dict[tuple[str, str | None, Tally | None, Scope | None], Int64s] = {}
+        self._has: dict[str, Bools] = {}
         self.asked: dict[Tally, None] = {}  # whose numbers by domain were asked
         self.asked_many = False
         self.every: Bools = np.ones(len(ids), np.bool_)  # all groups of a plan's view are feasible
+        self.every.flags.writeable = False
         self.settled: Int64s | None = None  # what node-only rules score here, once worked out
 
     def __len__(self) -> int:
@@ -388,43 +389,41 @@ class GroupView(Topology):
         """The groups as rules are asked with them."""
         return self  # type: ignore[return-value]  # it answers all that a tally rule may ask; a test holds it to that
 
-    def _value(self, ask: Ask) -> Int64s:
-        found = self._gathered.get(ask)
+    def _value(self, what: str, key: str | None, tally: Tally | None = None, scope: Scope | None = None) -> Int64s:
+        name = (what, key, tally, scope)
+        found = self._gathered.get(name)
         if found is None:
-            found = self._gathered[ask] = self.groups.value(ask)[self.ids]
+            found = self._gathered[name] = self.groups.value(Ask(what, key, tally, scope))[self.ids]
+            found.flags.writeable = False
         return found
-
-    def _domain(self, key: str) -> Int64s:
-        return self._value(Ask("domain", key))
 
     def has(self, key: str) -> Bools:
         """Which groups' rows have a label key."""
-        ask = Ask("has", key)
-        found = self._bits.get(ask)
+        found = self._has.get(key)
         if found is None:
             small = self.groups.small.get(key)
             if small is None:
-                raise Unforeseen(ask)
-            domain = Ask("domain", key)
-            found = self._domain(key) != ABSENT if small or domain in self.groups.facts else self._value(ask) != 0
-            self._bits[ask] = found
+                raise Unforeseen(Ask("has", key))
+            if small or Ask("domain", key) in self.groups.facts:
+                found = self._value("domain", key) != ABSENT
+            else:
+                found = self._value("has", key) != 0
+            found = self._has[key] = self.every if found.all() else found
         return found
 
     def count(self, tally: Tally, key: str | None = None, scope: Scope | None = None) -> Int64s:
         """Return the number of each group's rows or of their domain."""
         if key is None or not self.groups.small.get(key, False):
-            return self._value(Ask("count", key, tally, scope))
+            return self._value("count", key, tally, scope)
         return self._of_domain(tally, key, scope)
 
     def any(self, tally: Tally, key: str | None = None, scope: Scope | None = None) -> Bools:
         """Which groups' rows (or their domains) have any."""
+        there: Bools
         if key is None or not self.groups.small.get(key, False):
-            ask = Ask("any", key, tally, scope)
-            found = self._bits.get(ask)
-            if found is None:
-                found = self._bits[ask] = self._value(ask) != 0
-            return found
-        there: Bools = self._of_domain(tally, key, scope) > 0
+            there = self._value("any", key, tally, scope) != 0
+        else:
+            there = self._of_domain(tally, key, scope) > 0
         return there
 
     def _of_domain(self, tally: Tally, key: str, scope: Scope | None) -> Int64s:
@@ -432,7 +431,7 @@ class GroupView(Topology):
         column = self._key(key)
         domains = tally.domains(column, scope)
         domains.reach(len(column.values) + 1)
-        return domains.numbers[self._domain(key)]  # absent is -1: the last, never written
+        return domains.numbers[self._value("domain", key)]  # absent is -1: the last, never written
 
     def many(self, feasible: Bools) -> int:
         """Count the nodes among the feasible."""
@@ -456,7 +455,7 @@ class GroupView(Topology):
             raise Unforeseen(ask)
         if feasible is self.every and (key, absent) in self._distinct:
             return self._distinct[key, absent]
-        found = set(self._domain(key)[feasible].tolist())
+        found = set(self._value("domain", key)[feasible].tolist())
         number = len(found) - (not absent and ABSENT in found)
         if feasible is self.every:
             self._distinct[key, absent] = number

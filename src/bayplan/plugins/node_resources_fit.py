@@ -46,6 +46,7 @@ from bayplan.framework.resources import (
 LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
 TOO_MANY_PODS = "Too many pods"
 PODS = "pods"
+PAIR = 2  # cpu and memory, both of weight one: by far the most usual, with a quicker way
 IN_ORDER = (PODS, "cpu", "memory", "ephemeral-storage")  # in messages
 SIDE_BY_SIDE = ("cpu", "memory", PODS)  # in the columns' blocks
 NONZERO = ("cpu", "memory")  # counted with defaults, in this order
@@ -282,8 +283,11 @@ def _mean(state: State, whole: Int64s, share: Int64s, ease: Ease) -> Scores:
             share //= whole
         if state.weights is not None:
             share *= state.weights
-        mean: Scores = np.add.reduce(share)  # (rows,)
-        mean //= state.weight
+        mean: Scores = share[0] + share[1] if len(share) == PAIR else np.add.reduce(share)  # (rows,)
+        if state.weight == PAIR:
+            mean >>= 1
+        else:
+            mean //= state.weight
         return mean
     there, weight = whole > 0, 1 if state.weights is None else state.weights
     total = np.where(there, weight * (share // np.maximum(whole, 1)), 0).sum(axis=0)

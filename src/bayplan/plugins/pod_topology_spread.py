@@ -271,7 +271,7 @@ class PodTopologySpread(Plugin[Spread, State]):
             )
             for rule in state.soft
         )
-        return state._replace(weights=weights, ignored=ignored)
+        return State(state.hard, state.soft, state.keys, weights, ignored)
 
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Add up the weighted numbers of the node's domains."""
@@ -280,7 +280,9 @@ class PodTopologySpread(Plugin[Spread, State]):
             number = view.count(rule.tally) if rule.key == HOSTNAME else view.count(rule.tally, rule.key, rule.scope)
             part = number * weight
             part += rule.skew_max - 1
-            part *= view.has(rule.key)  # nothing where the label is absent
+            has = view.has(rule.key)
+            if has is not feasible:  # they are the same where all have it, and then all are feasible
+                part *= has  # nothing where the label is absent
             total += part
         total += 0.5
         scores = total.astype(np.int64)  # rounds half away from zero; never negative
