@@ -93,6 +93,23 @@ class Domains:
             self._taken = None
         self.version += 1
 
+    def fill(self, numbers: Mapping[int, int]) -> None:
+        """Begin with the numbers of these rows."""
+        if not numbers:
+            return
+        rows = np.fromiter(numbers, np.intp, len(numbers))
+        amounts = np.fromiter(numbers.values(), np.int64, len(numbers))  # (rows,)
+        if self.scope is not None:
+            inside = self.scope.of_rows(int(rows.max()) + 1)[rows]
+            rows, amounts = rows[inside], amounts[inside]
+        ids = self.key.ids[rows]
+        there = ids != ABSENT
+        self.reach(len(self.key.values) + 1)
+        np.add.at(self.numbers, ids[there], amounts[there])
+        self.many = int(np.count_nonzero(self.numbers))
+        self._taken = None
+        self.version += 1
+
     def of_rows(self, rows: int) -> Int64s:
         """Return for each row the number of its domain, 0 where it has none."""
         ids = self.key.ids[:rows]
@@ -191,8 +208,7 @@ class Tally:
         found = self._domains.get((key.name, id(scope)))
         if found is None:
             found = self._domains[key.name, id(scope)] = Domains(key, scope)
-            for row, number in self.rows.items():
-                found.add(row, number)
+            found.fill(self.rows)
         return found
 
     def lift(self, row: int) -> None:

@@ -118,7 +118,7 @@ class Groups:
         self.of: Rows = np.zeros(table.columns.capacity, np.intp)  # (rows,)
         self.window = window(self.of)
         self._bases: dict[tuple[int, ...], int] = {}
-        self._base_of: list[int] = [0] * used  # per row: its base, 0 where it is ruled out
+        self._base_of: Rows = np.zeros(table.columns.capacity, np.intp)  # (rows,) the base, 0 where it is ruled out
         self._base_values: list[tuple[int, ...]] = [()]
         self._ids: dict[tuple[int, ...], int] = {}
         self._places: dict[Ask, int] = {}  # of each fact and number among the values
@@ -181,9 +181,7 @@ class Groups:
             taken = [value[passes][first].tolist() for value in values]
             numbers = np.array([self._base(tuple(some[at] for some in taken)) for at in range(len(first))], np.int64)
             bases[passes] = numbers[which]
-        base_of = self._base_of
-        for row, base in zip(rows.tolist(), bases.tolist(), strict=True):
-            base_of[row] = base
+        self._base_of[rows] = bases
         self._regroup(rows, bases)
 
     def _base(self, values: tuple[int, ...]) -> int:
@@ -236,7 +234,7 @@ class Groups:
         return self._keys[key].rows_of[domain_id]
 
     def _group_of(self, row: int) -> int:
-        base = self._base_of[row]
+        base = self._base_of.item(row)
         return self._group((base, *[self._number(ask, row) for ask in self.numbers])) if base else RULED_OUT
 
     def _number(self, ask: Ask, row: int) -> int:
@@ -295,7 +293,7 @@ class Groups:
     def _number_all(self) -> bool:
         """Give every row its group anew: a node that changed domain changes the numbers of others there."""
         rows = np.arange(self.table.columns.rows)
-        self._regroup(rows, np.array(self._base_of, np.int64))
+        self._regroup(rows, self._base_of[rows])
         return True
 
     def _lengthen(self) -> None:
@@ -304,8 +302,9 @@ class Groups:
             grown[: len(self.of)] = self.of
             self.of = grown
             self.window = window(grown)
-        while len(self._base_of) < self.table.columns.rows:
-            self._base_of.append(0)
+            bases = np.zeros(self.table.columns.capacity, np.intp)
+            bases[: len(self._base_of)] = self._base_of
+            self._base_of = bases
 
     def _catch_up_tallies(self) -> bool:
         touched: set[int] = set()
