@@ -247,18 +247,27 @@ class Plan:
         if tab is None:
             return None
         used = self._table.columns.rows
-        total = self._plans.total
-        if len(total) != used:
-            total = self._plans.total = np.empty(used, self._plans.width.dtype)  # (rows,)
         if self._deps:
-            np.take(tab, self.groups.of[:used], out=total, mode="wrap")
-            total += self.own.column[:used]
-            return total
+            return self._sum(tab)
         if self._along is None or len(self._along) != used:
             self._along = tab.take(self.groups.of[:used], mode="wrap")
-        return np.add(self._along, self.own.column[:used], out=total)
+        return np.add(self._along, self.own.column[:used], out=self._room())
 
-    def totals_among(self, narrowed: Iterable[Narrowing]) -> Int64s | None:
+    def _sum(self, tab: Totals) -> Totals:
+        """Add each row's own and its group's bonus."""
+        used, total = self._table.columns.rows, self._room()
+        np.take(tab, self.groups.of[:used], out=total, mode="wrap")
+        total += self.own.column[:used]
+        return total
+
+    def _room(self) -> Totals:
+        """Return where an answer is written, as (rows,)."""
+        used, plans = self._table.columns.rows, self._plans
+        if len(plans.total) != used:
+            plans.total = np.empty(used, plans.width.dtype)
+        return plans.total
+
+    def totals_among(self, narrowed: Iterable[Narrowing]) -> Totals | None:
         """Return the totals where something besides own column and groups rules rows out."""
         self._catch_up()
         used, groups = self._table.columns.rows, self.groups
@@ -268,7 +277,8 @@ class Plan:
         view = groups.view(feasible, (feasible > 0).tobytes(), b"").holding(feasible)
         alive = np.zeros(len(groups.size), np.bool_)  # (groups,)
         alive[view.ids] = self.fitting(view)
-        passed = alive[of] & (column >= 0)  # (rows,)
+        passed: Bools = alive.take(of, mode="wrap")  # (rows,)
+        passed &= column >= 0
         mask = passed
         for narrow in narrowed:
             mask = narrow(mask)
@@ -282,11 +292,11 @@ class Plan:
         self._tab = None
         if tab is None:
             return None
-        total: Int64s = tab.take(of, mode="wrap").astype(np.int64) + column
+        total = self._sum(tab)
         for search, weight, scores in self.searches:
             if scores and search.scores_anything:
-                total += weight * search.scores(used)
-        total[~mask] = -1
+                np.add(total, weight * search.scores(used), out=total, casting="same_kind")
+        np.copyto(total, -1, where=~mask)
         return total
 
     # 4 what else is known
