@@ -1,7 +1,7 @@
 """Groups: rows that node-only rules and tally rules see alike, and the view of them that tally rules are asked with.
 
-A row's group follows from its base (do node-only rules pass it, what do they score, which domain of each small key,
-which scopes) and from the numbers that tally rules ask of the row itself.  Tally rules say what they ask by asking.
+A row's group follows from its base (what node-only rules say of it, which domain of each small key, which scopes) and
+from the numbers that tally rules ask of the row itself.  Tally rules say what they ask by asking.
 Invariant: after `catch_up`, two rows of a group give every recorded question the same answer.
 Not here: the rules' answers and the groups' bonus (plans.py).
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -20,58 +20,31 @@ from bayplan.cluster.tallies import Scope, Tally
 from bayplan.cluster.topology import Topology
 from bayplan.cluster.view import View
 from bayplan.framework.asks import Ask, Unforeseen
+from bayplan.framework.bases import Base
 
 if TYPE_CHECKING:
     from bayplan.cluster.table import Table
-    from bayplan.framework.memo import Memo
-    from bayplan.framework.plugin import AnyPlugin
     from bayplan.framework.settings import Settings
 
 H = TypeVar("H", bound=Hashable)
 
+BaseOf: TypeAlias = Callable[[tuple[Ask, ...]], Base]  # the base with some facts, shared where there is one
+
 RULED_OUT: Final = 0  # the group of rows that node-only rules do not pass
 GROUPS_AT_FIRST: Final = 16
 VIEWS_KEPT: Final = 64
-WIDE: Final = 1 << 60  # no more values than this are told apart in one number
 MOVES_KEPT: Final = 1 << 14
-
-
-class NodeRule(NamedTuple):
-    """One rule that answers from the node, catalogues and books."""
-
-    plugin: AnyPlugin
-    state: object
-    weight: int
-    filters: bool
-    scores: bool
-    normalizes: bool
-    is_ours: bool
-
-    @classmethod
-    def of(cls, memo: Memo) -> NodeRule:
-        """Read it off a memo that has roles."""
-        roles = memo.roles
-        assert roles is not None  # noqa: S101 others are left out
-        return cls(
-            memo.instance.plugin,
-            roles.state,
-            memo.instance.weight,
-            roles.filters,
-            roles.scores,
-            roles.normalizes,
-            roles.is_ours,
-        )
 
 
 class Groups:
     """Rows by what node-only rules and tally rules see of them."""
 
-    def __init__(self, table: Table, rules: Sequence[NodeRule], asks: Sequence[Ask], settings: Settings) -> None:
+    def __init__(self, table: Table, asks: Sequence[Ask], settings: Settings, base_of: BaseOf) -> None:
         self.table = table
-        self.rules = rules
         self.asks = asks
         self.settings = settings
         self._sort_asks()
+        self.base = base_of(self.facts)
         self.tallies: dict[Tally, list[str | None]] = {}  # by which keys its numbers are asked for
         for ask in self.numbers:
             if ask.tally is not None and ask.key not in self.tallies.setdefault(ask.tally, []):
@@ -117,79 +90,21 @@ class Groups:
         self.tally_positions = {tally: tally.changed_before + len(tally.changed) for tally in self.tallies}
         self.of: Rows = np.zeros(table.columns.capacity, np.intp)  # (rows,)
         self.window = window(self.of)
-        self._bases: dict[tuple[int, ...], int] = {}
-        self._base_of: Rows = np.zeros(table.columns.capacity, np.intp)  # (rows,) the base, 0 where it is ruled out
-        self._base_values: list[tuple[int, ...]] = [()]
         self._ids: dict[tuple[int, ...], int] = {}
         self._places: dict[Ask, int] = {}  # of each fact and number among the values
         self.size: Int64s = np.zeros(GROUPS_AT_FIRST, np.int64)  # (groups,) rows of each
         self.count = 1
         self._values: list[Int64s] = [
-            np.zeros(GROUPS_AT_FIRST, np.int64) for _ in range(self._width() + len(self.numbers))
+            np.zeros(GROUPS_AT_FIRST, np.int64) for _ in range(self.base.width + len(self.numbers))
         ]
         self._views: OrderedDict[tuple[bytes, bytes], GroupView] = OrderedDict()
         self.moves: list[int] = []  # rows that changed group, in order
         self.moves_before = 0
-        self._place(np.arange(used))
+        self.base.catch_up()
+        rows = np.arange(used)
+        self._regroup(rows, self.base.of[rows])
         self.moves = []
         self.moves_before = 0
-
-    def _width(self) -> int:
-        return sum(rule.scores for rule in self.rules) + len(self.facts)
-
-    # 2 the base of rows
-
-    def _judge(self, rows: Rows) -> tuple[Bools, list[Int64s]]:
-        """Ask the node-only rules about rows: whether they pass, and every value of a base."""
-        whole = len(rows) == self.table.columns.rows
-        view = View(self.table) if whole else View(self.table, rows)
-        passes = view.live.copy()
-        for rule in self.rules:
-            if rule.filters:
-                passes &= rule.plugin.fits(rule.state, view)
-        values = [rule.plugin.score(rule.state, view, passes) for rule in self.rules if rule.scores]
-        values += [self._fact(ask, rows) for ask in self.facts]
-        return passes, values
-
-    def _fact(self, ask: Ask, rows: Rows) -> Int64s:
-        if ask.what == "inside":
-            assert ask.scope is not None  # noqa: S101 what "inside" is about
-            inside = ask.scope.inside
-            known = rows < len(inside)
-            return np.where(known, inside[np.where(known, rows, 0)] if len(inside) else False, False).astype(np.int64)
-        assert ask.key is not None  # noqa: S101 all others are about a key
-        ids = self._keys[ask.key].ids[rows]
-        return ids.astype(np.int64) if ask.what == "domain" else (ids != ABSENT).astype(np.int64)
-
-    def _place(self, rows: Rows) -> None:
-        """Give rows their base and group."""
-        passes, values = self._judge(rows)
-        bases = np.zeros(len(rows), np.int64)
-        if passes.any():
-            key = np.zeros(int(np.count_nonzero(passes)), np.int64)
-            size = 1
-            for value in values:
-                mine = value[passes]
-                least, most = int(mine.min()), int(mine.max())
-                if size * (most - least + 1) >= WIDE:  # name what there is by small numbers before going on
-                    _, key = np.unique(key, return_inverse=True)
-                    seen, mine = np.unique(mine, return_inverse=True)
-                    size, least, most = len(key), 0, len(seen) - 1
-                key = key * (most - least + 1) + (mine - least)
-                size *= most - least + 1
-            _, first, which = np.unique(key, return_index=True, return_inverse=True)
-            taken = [value[passes][first].tolist() for value in values]
-            numbers = np.array([self._base(tuple(some[at] for some in taken)) for at in range(len(first))], np.int64)
-            bases[passes] = numbers[which]
-        self._base_of[rows] = bases
-        self._regroup(rows, bases)
-
-    def _base(self, values: tuple[int, ...]) -> int:
-        found = self._bases.get(values)
-        if found is None:
-            found = self._bases[values] = len(self._base_values)
-            self._base_values.append(values)
-        return found
 
     # 3 the group of rows
 
@@ -234,7 +149,7 @@ class Groups:
         return self._keys[key].rows_of[domain_id]
 
     def _group_of(self, row: int) -> int:
-        base = self._base_of.item(row)
+        base = self.base.of.item(row)
         return self._group((base, *[self._number(ask, row) for ask in self.numbers])) if base else RULED_OUT
 
     def _number(self, ask: Ask, row: int) -> int:
@@ -262,7 +177,7 @@ class Groups:
             if self.count > len(self.size):
                 self.size = np.concatenate((self.size, np.zeros_like(self.size)))
                 self._values = [np.concatenate((value, np.zeros_like(value))) for value in self._values]
-            for column, value in zip(self._values, (*self._base_values[name[0]], *name[1:]), strict=True):
+            for column, value in zip(self._values, (*self.base.values[name[0]], *name[1:]), strict=True):
                 column[group] = value
         return group
 
@@ -285,7 +200,9 @@ class Groups:
                 return False
             self.position = table.node_log.position
             self._lengthen()
-            self._place(np.unique(rows))
+            self.base.catch_up()
+            changed = np.unique(rows)
+            self._regroup(changed, self.base.of[changed])
             if any(ask.key is not None for ask in self.numbers):
                 return self._catch_up_tallies() and self._number_all()
         return self._catch_up_tallies()
@@ -293,7 +210,7 @@ class Groups:
     def _number_all(self) -> bool:
         """Give every row its group anew: a node that changed domain changes the numbers of others there."""
         rows = np.arange(self.table.columns.rows)
-        self._regroup(rows, self._base_of[rows])
+        self._regroup(rows, self.base.of[rows])
         return True
 
     def _lengthen(self) -> None:
@@ -302,9 +219,6 @@ class Groups:
             grown[: len(self.of)] = self.of
             self.of = grown
             self.window = window(grown)
-            bases = np.zeros(self.table.columns.capacity, np.intp)
-            bases[: len(self._base_of)] = self._base_of
-            self._base_of = bases
 
     def _catch_up_tallies(self) -> bool:
         touched: set[int] = set()
@@ -344,7 +258,7 @@ class Groups:
     def value(self, ask: Ask) -> Int64s:
         """Return each group's value of a recorded question or fact.  Raise Unforeseen for any other."""
         if not self._places:
-            first = sum(rule.scores for rule in self.rules)
+            first = self.base.width - len(self.facts)
             self._places = {each: first + place for place, each in enumerate((*self.facts, *self.numbers))}
         place = self._places.get(ask)
         if place is None:

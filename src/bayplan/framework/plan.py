@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from bayplan.cluster.columns import Bools, Int64s, Row
+from bayplan.cluster.columns import Bools, Int64s, Row, window
 from bayplan.cluster.tallies import Tally
 from bayplan.framework.asks import Ask, Unforeseen
 from bayplan.framework.groups import Groups, GroupView
@@ -124,13 +124,13 @@ class Plan:
             longer = np.zeros(len(self.groups.size), np.int64)
             longer[: len(self._off_in)] = self._off_in
             self._off_in = longer
-        off_in = self._off_in
+        off_in = window(self._off_in)
         for row in moved:
             if row in off:
                 off_in[off[row]] -= 1
                 off[row] = of[row]
                 off_in[of[row]] += 1
-        for row in flipped:
+        for row in set(flipped):  # what a row is now counts, not how often it changed
             if column[row] >= 0:
                 if row in off:
                     off_in[off.pop(row)] -= 1
@@ -217,7 +217,7 @@ class Plan:
 
     def _node_scores(self, view: GroupView, every: Bools) -> Int64s:
         total = np.zeros(len(view), np.int64)  # (groups,)
-        for place, rule in enumerate(rule for rule in self.groups.rules if rule.scores):
+        for place, rule in enumerate(rule for rule in self.groups.base.rules if rule.scores):
             scores = self.groups.raw(place)[view.ids]
             if rule.normalizes:
                 scores = rule.plugin.normalize(rule.state, view.as_rows, scores, every)

@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from bayplan.cluster.columns import Row
 from bayplan.cluster.view import View
 from bayplan.framework.asks import Ask, Recorder
-from bayplan.framework.groups import Groups, NodeRule
+from bayplan.framework.bases import Base
+from bayplan.framework.groups import Groups
 from bayplan.framework.memo import Memo, Roles
 from bayplan.framework.own import Own, RowRule, Totals, Width
 from bayplan.framework.plan import KeyRule, Plan, Unplanned
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 OURS = "bayplan.plugins."
 OwnKey: TypeAlias = tuple[int, ...]
+BaseKey: TypeAlias = tuple[tuple[Hashable, ...], tuple[Ask, ...]]
 GroupKey: TypeAlias = tuple[tuple[Hashable, ...], frozenset[Ask]]
 
 
@@ -58,6 +61,7 @@ class Plans:
         self._memos: OrderedDict[tuple[str, int], Memo] = OrderedDict()
         self._owns: dict[OwnKey, Kept[Own]] = {}
         self._groups: dict[GroupKey, Kept[Groups]] = {}
+        self._bases: WeakValueDictionary[BaseKey, Base] = WeakValueDictionary()
         self.width = Width.of(instance.weight for instance in profile.score)
         self.total: Totals = np.zeros(0, self.width.dtype)  # (rows,) where the next answer is written
         self.bytes_taken = 0
@@ -208,12 +212,13 @@ class Plans:
             if rule.memo.asks is None:
                 self._find_asks(rule)
         asks = tuple(dict.fromkeys(ask for rule in plan.keys for ask in rule.memo.asks or ()))
-        group_key = (tuple(map(_name_of, nodes)), frozenset(asks))
+        names = tuple(map(_name_of, nodes))
+        group_key = (names, frozenset(asks))
         groups = self._groups.get(group_key)
         if groups is None or not groups.thing.catch_up():
             if groups is not None:
                 groups.forget = _nothing_to_forget  # whoever still has them lets go of nothing but bytes
-            found = Groups(self.table, [NodeRule.of(memo) for memo in nodes], asks, self.settings)
+            found = Groups(self.table, asks, self.settings, lambda facts: self._base(nodes, names, facts))
             groups = self._groups[group_key] = Kept(found, found.bytes_taken, lambda: self._groups.pop(group_key))
             self.bytes_taken += groups.bytes_taken
         plan.kept = (own, groups)
@@ -221,6 +226,13 @@ class Plans:
         groups.users += 1
         own.thing.catch_up()
         plan.join(own.thing, groups.thing)
+
+    def _base(self, nodes: Sequence[Memo], names: tuple[Hashable, ...], facts: tuple[Ask, ...]) -> Base:
+        """Return the base that these node-only rules and facts make, shared by all groups that stand on it."""
+        base = self._bases.get((names, facts))
+        if base is None:
+            base = self._bases[names, facts] = Base(self.table, nodes, facts)
+        return base
 
     def _find_asks(self, rule: KeyRule) -> None:
         """Find out what a tally rule asks by asking it about all rows."""
