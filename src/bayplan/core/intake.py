@@ -1,0 +1,291 @@
+"""Intake: what each event does to what is known, to the table, to the queue and to those on their way.
+
+What changed is collected until no event waits any more; then those are woken whom it may help, in bounded steps.  A
+list is taken in object by object; what is not on it is gone.
+Invariant: an object that is told twice, or in an older form, changes nothing.
+Not here: trying (scheduler.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from bayplan.api.claims import PersistentVolume, PersistentVolumeClaim
+from bayplan.api.messages import Answered, Ended, Event, Gone, Listed, Seen
+from bayplan.api.objects import Object, Pod, uid_of
+from bayplan.cluster import fold
+from bayplan.cluster.table import FINISHED
+from bayplan.core import settings
+from bayplan.core.binding import Stage
+from bayplan.core.known import is_another, is_older, key_of, meta_of
+from bayplan.core.waiting import Group, Place, Rejection
+from bayplan.core.wakeups import Looks, Since, changes_of, own_changes
+from bayplan.framework.plugin import Change
+from bayplan.framework.profile import Instance
+
+if TYPE_CHECKING:
+    from bayplan.core.scheduler import Core
+
+WOKEN_AT_ONCE: Final = 16
+
+
+class Intake:
+    """Takes events in."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.cause = ""  # of what is being done now
+        self.is_stirred = False  # those on their way may be able to go on
+        self._changes: set[Change] = set()
+        self._names: set[str] = set()  # of nodes on which something happened
+        self._position = 0  # in the table's log of rows
+        self._is_anywhere = False
+
+    def take(self, event: Event) -> Iterator[int] | None:
+        """Take in an event; return the steps that it takes, if it takes several."""
+        self.cause = event.cause or type(event).__name__.lower()
+        try:
+            match event:
+                case Seen():
+                    self._seen(event.thing)
+                case Gone():
+                    self._gone(event.thing)
+                case Ended():
+                    self._ended(event)
+                case Answered():
+                    self._answered(event)
+                case Listed():
+                    return self._listed(event)
+                case _:
+                    raise TypeError(f"expected an event, got a {type(event).__name__}")
+        finally:
+            self.cause = ""
+        return None
+
+    # -- objects
+
+    def _seen(self, thing: Object) -> bool:
+        """Take in an object; say whether it is news."""
+        core = self._core
+        old = core.known.like(thing)
+        if old is not None and is_another(thing, old):
+            self._gone(old)
+            old = None
+        if old is not None and (is_older(thing, old) or thing == old):
+            return False
+        core.known.put(thing)
+        if isinstance(thing, Pod):
+            self._seen_pod(old if isinstance(old, Pod) else None, thing)
+            return True
+        fold.put(core.table, thing)
+        self.note(changes_of(old, thing), meta_of(thing).name)
+        if isinstance(thing, PersistentVolume | PersistentVolumeClaim):
+            core.binding.take_again(thing)
+            self.is_stirred = True
+        return True
+
+    def _gone(self, thing: Object) -> None:
+        core = self._core
+        old = core.known.like(thing)
+        if old is None or is_another(thing, old):
+            return
+        core.known.drop(thing)
+        if isinstance(old, Pod):
+            uid = uid_of(old)
+            core.queue.remove(uid)
+            flight = core.binding.undo(uid)
+            core.lane.reader.forget(uid)
+            if flight is not None:
+                self.note(frozenset({Change.POD_GONE}), flight.node)
+            self._unnominated(old)
+            core.tell(uid, "deleted")
+        self.note(changes_of(old, None), _node_of(old))
+        fold.drop(core.table, old)
+        if isinstance(old, PersistentVolume | PersistentVolumeClaim):
+            self.is_stirred = True
+
+    def _seen_pod(self, old: Pod | None, pod: Pod) -> None:
+        if pod.spec.node_name or pod.status.phase in FINISHED:
+            self._placed_pod(old, pod)
+        else:
+            self._waiting_pod(old, pod)
+
+    def _placed_pod(self, old: Pod | None, pod: Pod) -> None:
+        """Take in a pod that runs, or has ended: it waits no more."""
+        core, uid = self._core, uid_of(pod)
+        core.queue.remove(uid)
+        core.lane.reader.forget(uid)
+        flight = core.binding.confirm(pod, uid) if pod.spec.node_name else core.binding.undo(uid)
+        fold.put(core.table, pod)
+        if flight is not None and pod.spec.node_name != flight.node:
+            self.note(frozenset({Change.POD_GONE}), flight.node)
+        if old is None or not old.spec.node_name:
+            core.tell(uid, f"seen on {pod.spec.node_name}" if pod.spec.node_name else f"ended: {pod.status.phase}")
+        if old is not None and not old.spec.node_name:
+            self._unnominated(old)
+        changes = changes_of(old, pod)
+        self.note(changes, pod.spec.node_name)
+        if old is not None and old.spec.node_name != pod.spec.node_name:
+            self.note(changes, old.spec.node_name)
+
+    def _waiting_pod(self, old: Pod | None, pod: Pod) -> None:
+        core, uid = self._core, uid_of(pod)
+        flight = core.binding.flights.get(uid)
+        is_leaving = pod.metadata.deletion_timestamp is not None
+        if flight is not None and is_leaving and flight.stage in {Stage.PERMIT, Stage.VOLUMES}:
+            core.binding.undo(uid)
+            core.queue.remove(uid)
+            self.note(frozenset({Change.POD_GONE}), flight.node)
+        fold.put(core.table, pod)
+        if old is not None and old.status.nominated_node_name != pod.status.nominated_node_name:
+            self._unnominated(old)
+        profile = core.profile_of(pod)
+        if profile is None:
+            return
+        if uid not in core.queue.all:
+            core.queue.add(pod, profile, core.now_ms)
+            return
+        waiting = core.queue.all[uid]
+        core.queue.update(pod, own_changes(waiting.pod, pod), core.now_ms)
+        if waiting.place is Place.UNSCHEDULABLE and waiting.group is not None:
+            self._regroup(waiting.group, [uid])
+
+    def _unnominated(self, old: Pod) -> None:
+        """Note that nobody has to leave room for a pod where it was nominated."""
+        if old.status.nominated_node_name:
+            self.note(frozenset({Change.POD_GONE}), old.status.nominated_node_name)
+
+    # -- lists
+
+    def _listed(self, event: Listed) -> Iterator[int]:
+        """Take in all objects of a kind, one after another; then let go of what is not there any more."""
+        core = self._core
+        here = {key_of(thing) for thing in event.things}
+        news = 0
+        for thing in event.things:
+            self.cause = event.cause or "listed"
+            news += self._seen(thing)
+            if isinstance(thing, Pod) and not thing.spec.node_name:
+                flight = core.binding.flights.get(uid_of(thing))
+                if flight is not None:
+                    core.binding.ask_whether_bound(flight)  # the list may be older than the write
+            self.cause = ""
+            yield settings.EVENT
+        missing = [thing for key, thing in core.known.of_kind(event.kind).items() if key not in here]
+        for thing in missing:
+            self.cause = event.cause or "listed"
+            self._gone(thing)
+            self.cause = ""
+            yield settings.EVENT
+        if news or missing:
+            core.notes.append(f"listing {event.kind}: {news} new or changed, {len(missing)} gone unheard")
+
+    # -- writes and reads
+
+    def _ended(self, event: Ended) -> None:
+        core = self._core
+        flight = core.binding.flight_of(event.write)
+        if flight is None:
+            return  # late, or told twice
+        rejection = core.binding.ended(flight, event.write, event.ending, event.text)
+        self.is_stirred = True
+        if rejection is not None:
+            core.fail(flight.waiting, rejection)
+
+    def _answered(self, event: Answered) -> None:
+        core = self._core
+        flight = core.binding.flight_of(event.write)
+        if flight is None:
+            return
+        if event.has_failed:
+            core.binding.ask_again(flight, event.write)
+            return
+        if event.thing is not None:
+            self._seen(event.thing)
+        elif core.binding.is_about_pod(event.write):
+            self._gone(flight.pod)
+        if core.binding.flight_of(event.write) is None:
+            return  # what was read has settled it
+        self.is_stirred = True
+        rejection = core.binding.answered(flight, event.write, event.thing)
+        if rejection is not None:
+            core.fail(flight.waiting, rejection)
+
+    # -- waking
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether something changed that may help somebody."""
+        return bool(self._changes)
+
+    def note(self, changes: frozenset[Change], node: str = "") -> None:
+        """Note what changed, and on which node."""
+        if changes:
+            self._core.queue.note(changes)
+            self._changes |= changes
+            if node:
+                self._names.add(node)
+
+    def note_anything(self) -> None:
+        """Have everybody looked at: nobody knows what changed."""
+        self._changes |= set(Change)
+        self._is_anywhere = True
+
+    def waking(self) -> Iterator[int]:
+        """Wake whom the changes may help, a few at a time."""
+        core, table = self._core, self._core.table
+        changes = frozenset(self._changes)
+        since = None if self._is_anywhere else table.row_log.since(self._position)
+        rows = None
+        if since is not None:
+            named = [table.row_of[name] for name in sorted(self._names) if name in table.row_of]
+            rows = np.unique(np.concatenate((since, np.array(named, np.intp))))
+        self._changes, self._names, self._is_anywhere = set(), set(), False
+        self._position = table.row_log.position
+        looks = Looks(table, Since(changes, rows))
+        for profile in core.profiles.values():
+            for instance in looks.candidates(profile):
+                for waiting in list(core.queue.gated(profile, instance.name)):
+                    core.queue.wake(waiting, f"{', '.join(sorted(changes))}", core.now_ms)
+                    yield settings.WOKEN
+                for group in list(core.queue.groups(profile, instance.name)):
+                    yield settings.LOOK
+                    yield from self._look(looks, group, instance, ", ".join(sorted(changes)))
+
+    def _look(self, looks: Looks, group: Group, instance: Instance, why: str) -> Iterator[int]:
+        core = self._core
+        for one in [group, *self._regroup(group, list(group.members))]:
+            first = next(iter(one.members.values()), None)
+            if first is None or one.shape is None or not looks.helps(one, instance, one.shape, first.pod):
+                continue
+            for count, waiting in enumerate(list(one.members.values())):
+                core.queue.wake(waiting, why, core.now_ms)
+                if count % WOKEN_AT_ONCE == WOKEN_AT_ONCE - 1:
+                    yield WOKEN_AT_ONCE * settings.WOKEN
+
+    def _regroup(self, group: Group, uids: list[str]) -> list[Group]:
+        """Put pods whose shape is another by now among those that are like them; return where they went."""
+        core = self._core
+        reader = core.lane.reader
+        stamp = core.shape_stamp(group)
+        if group.known == stamp and len(uids) == len(group.members) > 1:
+            return []
+        others: dict[int, Group] = {}
+        for uid in uids:
+            waiting = group.members[uid]
+            shape = reader.shape(waiting.pod)
+            reader.forget(uid)
+            if shape is not group.shape:
+                core.queue.regroup(waiting, Rejection("", "", group.by, shape, group.is_late))
+                if waiting.group is not None:
+                    others[id(waiting.group)] = waiting.group
+        if len(uids) > 1:
+            group.known = stamp
+        return list(others.values())
+
+
+def _node_of(thing: Object) -> str:
+    return thing.spec.node_name if isinstance(thing, Pod) else meta_of(thing).name

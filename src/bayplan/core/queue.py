@@ -1,0 +1,360 @@
+"""The queue: everything that waits, where and why.
+
+Active pods are tried in the order of the profile's sort; those that failed back off; those that rules turned down wait
+for a change, in groups of one shape and the same rules, each of which is looked at once per event; gated pods wait for
+their gate.  A pod that was taken out is in flight until its binding is certain or it comes back; what changed meanwhile
+is remembered for it.
+Invariant: a pod is in exactly one place (`check` says so); a heap's stale entries are known by their ticket.
+Not here: which change helps whom (wakeups.py), and trying (scheduler.py).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator
+from typing import Final, NamedTuple
+
+from bayplan.api.objects import Pod, uid_of
+from bayplan.core.waiting import SECOND_MS, Backoff, Group, Held, Place, Rejection, Waiting, backs_off
+from bayplan.framework.plugin import Change
+from bayplan.framework.profile import Profile
+
+FLUSH_EVERY_MS: Final = 30 * SECOND_MS
+LEFT_OVER_MS: Final = 300 * SECOND_MS
+
+GroupKey = tuple[int, int, frozenset[str], bool]
+
+
+class _Entry(NamedTuple):
+    """A place in a heap; the sort key first."""
+
+    key: tuple[float, ...]
+    number: int
+    ticket: int
+    waiting: Waiting
+
+
+class Settings(NamedTuple):
+    """What decides when a pod is tried again."""
+
+    backoff: Backoff = Backoff()
+    left_over_ms: int | None = LEFT_OVER_MS  # None: whoever waits is never tried without a reason
+
+
+Sort = Callable[[Pod, float], tuple[float, ...]]
+Gate = Callable[[Waiting], Held | None]
+Teller = Callable[[str, str, str], None]  # uid, what happened, why
+
+
+class Queue:
+    """All pods that are not placed yet."""
+
+    def __init__(self, sort: Sort, gate: Gate, tell: Teller, settings: Settings) -> None:
+        self.settings = settings
+        self._sort = sort
+        self._gate = gate
+        self._tell = tell
+        self.all: dict[str, Waiting] = {}
+        self._active: list[_Entry] = []
+        self._backoff: list[_Entry] = []  # turned down by rules: may be taken early
+        self._errors: list[_Entry] = []
+        self._groups: dict[GroupKey, Group] = {}
+        self._groups_of: dict[tuple[int, str], dict[Group, None]] = {}  # by profile and rule
+        self._gated: dict[tuple[int, str], dict[str, Waiting]] = {}  # by profile and rule
+        self._parked: dict[str, Waiting] = {}  # waiting for a change or gated, the longest first
+        self._flight: dict[str, int] = {}  # uid -> how many changes had happened when it was taken
+        self._changes: deque[frozenset[Change]] = deque()  # since the first of those in flight was taken
+        self._changes_before = 0  # how many came before those
+        self._arrivals = 0
+        self._next_flush_ms = 0
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    # -- coming, changing, going
+
+    def add(self, pod: Pod, profile: Profile, now_ms: int) -> Waiting:
+        """Take in a pod that is new."""
+        self._arrivals += 1
+        waiting = self.all[uid_of(pod)] = Waiting(pod, profile, self._arrivals, now_ms)
+        self._activate(waiting, "added", now_ms)
+        return waiting
+
+    def update(self, pod: Pod, changes: frozenset[Change], now_ms: int) -> None:
+        """Take over a pod's new form; what changed may be what it waits for."""
+        waiting = self.all[uid_of(pod)]
+        waiting.pod = pod
+        match waiting.place:
+            case Place.ACTIVE:
+                self._push_active(waiting)  # its priority may be another
+            case Place.UNSCHEDULABLE:
+                if waiting.group is not None and self.helps(waiting.profile, waiting.group.by, changes):
+                    self._requeue(waiting, "its own object changed", now_ms)
+            case Place.GATED:
+                if self.helps(waiting.profile, (waiting.held_by,), changes):
+                    self._requeue(waiting, "its own object changed", now_ms)
+            case Place.IN_FLIGHT:
+                self.note(changes)
+            case _:
+                pass
+
+    def remove(self, uid: str) -> Waiting | None:
+        """Let go of a pod, wherever it is."""
+        waiting = self.all.pop(uid, None)
+        if waiting is not None:
+            self._leave(waiting)
+            self.done(uid)
+        return waiting
+
+    # -- taking out and coming back
+
+    def pop(self, now_ms: int) -> Waiting | None:
+        """Take out the next to be tried: when nobody is active, whoever backs off after no error."""
+        del now_ms
+        waiting = self._first(self._active) or self._first(self._backoff)
+        if waiting is None:
+            return None
+        self._leave(waiting)
+        waiting.place = Place.IN_FLIGHT
+        waiting.attempts += 1
+        self._flight[waiting.uid] = self._changes_before + len(self._changes)
+        return waiting
+
+    def has_next(self) -> bool:
+        """Say whether pop would find anybody."""
+        return self._peek(self._active) is not None or self._peek(self._backoff) is not None
+
+    def back(self, waiting: Waiting, rejection: Rejection, now_ms: int) -> None:
+        """Take a pod back after an attempt that failed."""
+        if waiting.place is not Place.IN_FLIGHT:
+            raise ValueError(f"{waiting!r} came back to the queue, but it is not in flight")
+        if rejection.by:
+            waiting.failures += 1
+            waiting.errors = 0
+        else:
+            waiting.errors += 1
+        waiting.since_ms = waiting.flushed_ms = now_ms
+        waiting.until_ms = self.settings.backoff.until(waiting)
+        since = self._since(waiting.uid)
+        self.done(waiting.uid)
+        if not rejection.by:
+            self._requeue(waiting, "an error", now_ms)
+        elif any(self.helps(waiting.profile, rejection.by, changes) for changes in since):
+            self._requeue(waiting, "something changed while it was tried", now_ms)
+        else:
+            self._park(waiting, rejection)
+
+    def done(self, uid: str) -> None:
+        """Stop remembering changes for a pod: from here on a failure is an error."""
+        if self._flight.pop(uid, None) is None:
+            return
+        first = next(iter(self._flight.values()), None)
+        while self._changes and (first is None or self._changes_before < first):
+            self._changes.popleft()
+            self._changes_before += 1
+
+    def note(self, changes: frozenset[Change]) -> None:
+        """Remember what changed for those in flight."""
+        if self._flight and changes:
+            self._changes.append(changes)
+
+    def _since(self, uid: str) -> list[frozenset[Change]]:
+        began = self._flight.get(uid)
+        return [] if began is None else list(self._changes)[began - self._changes_before :]
+
+    @staticmethod
+    def helps(profile: Profile, rules: Collection[str], changes: frozenset[Change]) -> bool:
+        """Say whether one of some changes is one that one of some rules waits for."""
+        return any(wakes is None or not changes.isdisjoint(wakes) for wakes in wakers(profile, rules))
+
+    # -- waking
+
+    def groups(self, profile: Profile, rule: str) -> Collection[Group]:
+        """Return who waits for a rule."""
+        return self._groups_of.get((id(profile), rule), {}).keys()
+
+    def all_groups(self) -> Collection[Group]:
+        """Return everybody who waits for a change."""
+        return self._groups.values()
+
+    def gated(self, profile: Profile, rule: str) -> Collection[Waiting]:
+        """Return whom a rule holds back."""
+        return self._gated.get((id(profile), rule), {}).values()
+
+    def wake(self, waiting: Waiting, why: str, now_ms: int) -> None:
+        """Have a pod that waits tried again, after its backoff."""
+        if waiting.place in {Place.UNSCHEDULABLE, Place.GATED}:
+            self._requeue(waiting, why, now_ms)
+
+    def activate(self, uid: str, now_ms: int) -> None:
+        """Have a pod tried at once, by demand of a rule; one in flight is not parked when it comes back."""
+        waiting = self.all.get(uid)
+        if waiting is None:
+            return
+        if waiting.place is Place.IN_FLIGHT:
+            self.note(frozenset(Change))
+        elif waiting.place is not Place.ACTIVE:
+            self._leave(waiting)
+            self._activate(waiting, "a rule asked for it", now_ms)
+
+    def regroup(self, waiting: Waiting, rejection: Rejection) -> None:
+        """Put a pod that waits among those that are now like it."""
+        if waiting.place is Place.UNSCHEDULABLE:
+            self._ungroup(waiting)
+            self._join(waiting, rejection)
+
+    def tick(self, now_ms: int) -> int:
+        """End backoffs and move who has waited long; return how many moved."""
+        moved = 0
+        for heap in (self._backoff, self._errors):
+            while (waiting := self._peek(heap)) is not None and not backs_off(waiting, now_ms):
+                heapq.heappop(heap)
+                self._enter_active(waiting, "its backoff ended")
+                moved += 1
+        return moved + self._flush(now_ms)
+
+    def next_ms(self, now_ms: int) -> int | None:
+        """Return when tick next has something to do."""
+        times = [
+            waiting.until_ms + SECOND_MS
+            for heap in (self._backoff, self._errors)
+            if (waiting := self._peek(heap)) is not None
+        ]
+        if self.settings.left_over_ms is not None and self._parked:
+            times.append(max(self._next_flush_ms, now_ms + 1))
+        return min(times, default=None)
+
+    def _flush(self, now_ms: int) -> int:
+        longest_ms, moved = self.settings.left_over_ms, 0
+        if longest_ms is None or now_ms < self._next_flush_ms:
+            return 0
+        self._next_flush_ms = (now_ms // FLUSH_EVERY_MS + 1) * FLUSH_EVERY_MS
+        for waiting in list(self._parked.values()):
+            if now_ms - waiting.flushed_ms <= longest_ms:
+                break
+            waiting.flushed_ms = now_ms
+            self._requeue(waiting, "it has waited long", now_ms)
+            moved += 1
+        return moved
+
+    # -- from place to place
+
+    def _requeue(self, waiting: Waiting, why: str, now_ms: int) -> None:
+        if not backs_off(waiting, now_ms):
+            self._leave(waiting)
+            self._activate(waiting, why, now_ms)
+            return
+        self._leave(waiting)
+        if self._is_held(waiting, now_ms):
+            return
+        waiting.place = Place.BACKING_OFF
+        waiting.ticket += 1
+        key = (float(waiting.until_ms), *self._sort(waiting.pod, waiting.since_ms / SECOND_MS))
+        heap = self._errors if waiting.errors else self._backoff
+        heapq.heappush(heap, _Entry(key, waiting.number, waiting.ticket, waiting))
+        self._tell(waiting.uid, str(Place.BACKING_OFF), why)
+
+    def _activate(self, waiting: Waiting, why: str, now_ms: int) -> None:
+        if not self._is_held(waiting, now_ms):
+            self._enter_active(waiting, why)
+
+    def _enter_active(self, waiting: Waiting, why: str) -> None:
+        waiting.place = Place.ACTIVE
+        self._push_active(waiting)
+        self._tell(waiting.uid, str(Place.ACTIVE), why)
+
+    def _push_active(self, waiting: Waiting) -> None:
+        waiting.ticket += 1
+        key = self._sort(waiting.pod, waiting.since_ms / SECOND_MS)
+        heapq.heappush(self._active, _Entry(key, waiting.number, waiting.ticket, waiting))
+
+    def _is_held(self, waiting: Waiting, now_ms: int) -> bool:
+        held = self._gate(waiting)
+        if held is None:
+            return False
+        waiting.place, waiting.held_by, waiting.flushed_ms = Place.GATED, held.by, now_ms
+        self._gated.setdefault((id(waiting.profile), held.by), {})[waiting.uid] = waiting
+        self._parked[waiting.uid] = waiting
+        self._tell(waiting.uid, str(Place.GATED), held.message)
+        return True
+
+    def _park(self, waiting: Waiting, rejection: Rejection) -> None:
+        waiting.place = Place.UNSCHEDULABLE
+        self._parked[waiting.uid] = waiting
+        self._join(waiting, rejection)
+        self._tell(waiting.uid, str(Place.UNSCHEDULABLE), rejection.message)
+
+    def _join(self, waiting: Waiting, rejection: Rejection) -> None:
+        key = (id(waiting.profile), id(rejection.shape), rejection.by, rejection.is_late)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = Group(waiting.profile, rejection)
+            for rule in sorted(rejection.by):
+                self._groups_of.setdefault((id(waiting.profile), rule), {})[group] = None
+        group.members[waiting.uid] = waiting
+        waiting.group = group
+
+    def _ungroup(self, waiting: Waiting) -> None:
+        group = waiting.group
+        if group is None:
+            return
+        waiting.group = None
+        del group.members[waiting.uid]
+        if group.members:
+            return
+        del self._groups[id(group.profile), id(group.shape), group.by, group.is_late]
+        for rule in group.by:
+            there = self._groups_of[id(group.profile), rule]
+            del there[group]
+            if not there:
+                del self._groups_of[id(group.profile), rule]
+
+    def _leave(self, waiting: Waiting) -> None:
+        """Take a pod out of the place where it is."""
+        waiting.ticket += 1
+        self._parked.pop(waiting.uid, None)
+        self._gated.get((id(waiting.profile), waiting.held_by), {}).pop(waiting.uid, None)
+        self._ungroup(waiting)
+
+    def _first(self, heap: list[_Entry]) -> Waiting | None:
+        waiting = self._peek(heap)
+        if waiting is not None:
+            heapq.heappop(heap)
+        return waiting
+
+    @staticmethod
+    def _peek(heap: list[_Entry]) -> Waiting | None:
+        """Return who is first, having thrown away entries that count no more."""
+        while heap and heap[0].ticket != heap[0].waiting.ticket:
+            heapq.heappop(heap)
+        return heap[0].waiting if heap else None
+
+    # -- for whoever asks
+
+    def where(self, uid: str) -> str | None:
+        """Say where a pod is and why."""
+        waiting = self.all.get(uid)
+        return None if waiting is None else waiting.where
+
+    def check(self) -> Iterator[str]:
+        """Name what is not as it must be: a pod in two places, or in none."""
+        heaps = (self._active, self._backoff, self._errors)
+        queued = Counter(one.waiting.uid for heap in heaps for one in heap if one.ticket == one.waiting.ticket)
+        grouped = Counter(uid for group in self._groups.values() for uid in group.members)
+        gated = {uid for there in self._gated.values() for uid in there}
+        for uid, waiting in self.all.items():
+            places = queued[uid] + grouped[uid] + (uid in gated) + (waiting.place is Place.IN_FLIGHT)
+            if places != 1:
+                yield f"{waiting!r} is in {places} places"
+        for uid in {*queued, *grouped, *gated, *self._parked, *self._flight} - self.all.keys():
+            yield f"{uid} is in a place of the queue, but the queue does not know it"
+
+
+def wakers(profile: Profile, rules: Collection[str]) -> Iterator[frozenset[Change] | None]:
+    """Return what each of some rules waits for; None: anything."""
+    for instances in profile.points.values():
+        for instance in instances:
+            if instance.name in rules:
+                wakes = instance.plugin.wakes
+                yield None if wakes is None else frozenset(wakes)

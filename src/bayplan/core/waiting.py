@@ -1,0 +1,133 @@
+"""What waits: a pod in the queue with its bookkeeping, and those who wait for the same reason.
+
+Invariant: a pod that waits for a change is in exactly one group, and nobody else is in any.
+Not here: moving between the queue's places (queue.py) and which change helps (wakeups.py).
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final, NamedTuple
+
+from bayplan.api.objects import Pod, uid_of
+from bayplan.cluster.shapes import Shape
+from bayplan.framework.profile import Profile
+
+SECOND_MS: Final = 1000
+
+
+class Place(enum.StrEnum):
+    """Where in the queue a pod is."""
+
+    ACTIVE = "active"
+    BACKING_OFF = "backing off"
+    UNSCHEDULABLE = "waiting for a change"
+    GATED = "gated"
+    IN_FLIGHT = "in flight"
+
+
+class Rejection(NamedTuple):
+    """Why an attempt ended without a node; without a rule that said so it was an error."""
+
+    reason: str  # Unschedulable or SchedulerError
+    message: str
+    by: frozenset[str] = frozenset()
+    shape: Shape | None = None  # as the pod was read; None where nobody was asked about rows
+    is_late: bool = False  # said at reserve or permit: no row can be asked again
+
+
+class Held(NamedTuple):
+    """Why a pod may not be tried at all."""
+
+    by: str
+    message: str
+
+
+class Group:
+    """Pods of one shape that the same rules turned down: one look answers for all."""
+
+    __slots__ = ("by", "is_late", "known", "members", "profile", "shape")
+
+    def __init__(self, profile: Profile, rejection: Rejection) -> None:
+        self.profile = profile
+        self.shape = rejection.shape
+        self.by = rejection.by
+        self.is_late = rejection.is_late
+        self.members: dict[str, Waiting] = {}
+        self.known = (-1, -1)  # versions of what shapes depend on, when the members were read last
+
+
+class Waiting:
+    """A pod in the queue."""
+
+    __slots__ = (
+        "attempts",
+        "errors",
+        "failures",
+        "flushed_ms",
+        "group",
+        "held_by",
+        "number",
+        "place",
+        "pod",
+        "profile",
+        "since_ms",
+        "ticket",
+        "told",
+        "uid",
+        "until_ms",
+    )
+
+    def __init__(self, pod: Pod, profile: Profile, number: int, now_ms: int) -> None:
+        self.pod = pod
+        self.uid = uid_of(pod)
+        self.profile = profile
+        self.number = number  # in order of arrival: the last word among equals
+        self.since_ms = now_ms  # when it last came into the queue
+        self.flushed_ms = now_ms  # when it was last moved because it had waited long
+        self.until_ms = 0  # how long it backs off
+        self.attempts = 0
+        self.failures = 0  # since the last error
+        self.errors = 0  # in a row
+        self.place = Place.IN_FLIGHT
+        self.ticket = 0  # which of its entries in a heap counts
+        self.group: Group | None = None
+        self.held_by = ""
+        self.told: tuple[str, str] | None = None  # the condition last written
+
+    def __repr__(self) -> str:
+        return f"<{self.pod.key} {self.where}>"
+
+    @property
+    def where(self) -> str:
+        """Say where the pod is and why."""
+        match self.place:
+            case Place.UNSCHEDULABLE if self.group is not None:
+                return f"{self.place}: {', '.join(sorted(self.group.by))} turned it down"
+            case Place.GATED:
+                return f"{self.place} by {self.held_by}"
+            case Place.BACKING_OFF:
+                return f"{self.place} until {self.until_ms} ms: {'an error' if self.errors else 'no node'}"
+            case _:
+                return str(self.place)
+
+
+class Backoff(NamedTuple):
+    """How long a pod that failed waits before it is tried again."""
+
+    initial_ms: int = 1 * SECOND_MS
+    longest_ms: int = 10 * SECOND_MS
+
+    def until(self, waiting: Waiting) -> int:
+        """Return the whole second until which a pod backs off."""
+        count = waiting.errors or waiting.failures
+        if not count:
+            return 0
+        too_long = self.initial_ms > self.longest_ms >> (count - 1)
+        duration_ms = self.longest_ms if too_long else self.initial_ms << (count - 1)
+        return (waiting.since_ms + duration_ms) // SECOND_MS * SECOND_MS
+
+
+def backs_off(waiting: Waiting, now_ms: int) -> bool:
+    """Say whether a pod is still backing off: within the second in which that ends, it is."""
+    return waiting.until_ms > 0 and waiting.until_ms >= now_ms // SECOND_MS * SECOND_MS

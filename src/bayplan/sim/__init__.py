@@ -1,0 +1,1 @@
+"""Time without waiting: a world that torments the core from a seed, and a referee."""

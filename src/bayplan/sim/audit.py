@@ -1,0 +1,179 @@
+"""The audit: an independent referee, which recounts everything from the API's objects and shares no code with the table.
+
+It hears the same events as the scheduler and sees its effects.  A binding that is asked for must be good as far as the
+scheduler could know: room, number of pods, ports, taints, labels, and volumes used once; what was asked for and is not
+settled yet counts.
+Invariant: it imports what Kubernetes says, and nothing of ours that decides.
+Not here: spread and affinity, which are no promise of safety.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from bayplan.api.messages import AnyEffect, Answered, Bind, BindVolume, Ended, Ending, Event, Gone, Listed, Seen
+from bayplan.api.objects import Node, Object, Pod, PodMeta, Taint, Toleration
+from bayplan.api.quantity import nanos
+
+KEPT_OUT = frozenset({"NoSchedule", "NoExecute"})
+ENDED = frozenset({"Succeeded", "Failed"})
+CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+class Audit:
+    """What a scheduler was told, and what it asked for."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Node] = {}
+        self._pods: dict[tuple[str, str], Pod] = {}
+        self._sent: dict[str, tuple[Bind, Pod]] = {}  # by uid: bindings asked for that are not settled
+        self._volumes: dict[str, str] = {}  # volume -> claim for which it was asked, not settled
+        self._by_write: dict[int, Bind | BindVolume] = {}
+
+    # -- what the scheduler hears
+
+    def hear(self, event: Event) -> None:
+        """Take in an event."""
+        match event:
+            case Seen():
+                self._put(event.thing)
+            case Gone():
+                self._drop(event.thing)
+            case Listed():
+                self._list(event)
+            case Answered():
+                if event.thing is not None:
+                    self._put(event.thing)
+                self._settle(event.write)
+            case Ended() if event.ending is Ending.REFUSED:
+                self._settle(event.write)
+            case _:
+                pass
+
+    def _list(self, event: Listed) -> None:
+        if event.kind == "Pod":
+            self._pods.clear()
+        elif event.kind == "Node":
+            self._nodes.clear()
+        for thing in event.things:
+            self._put(thing)
+        if event.kind == "Pod":
+            here = {pod.metadata.uid for pod in self._pods.values()}
+            for uid in self._sent.keys() - here:
+                del self._sent[uid]
+
+    def _put(self, thing: Object) -> None:
+        if isinstance(thing, Node):
+            self._nodes[thing.metadata.name] = thing
+        elif isinstance(thing, Pod):
+            key = _key(thing.metadata)
+            known = self._pods.get(key)
+            if known is not None and known.metadata.uid != thing.metadata.uid:
+                self._sent.pop(known.metadata.uid, None)
+            if known is None or int(known.metadata.resource_version) <= int(thing.metadata.resource_version):
+                self._pods[key] = thing
+            if thing.spec.node_name or thing.status.phase in ENDED:
+                self._sent.pop(thing.metadata.uid, None)
+
+    def _drop(self, thing: Object) -> None:
+        if isinstance(thing, Node):
+            self._nodes.pop(thing.metadata.name, None)
+        elif isinstance(thing, Pod):
+            known = self._pods.get(_key(thing.metadata))
+            if known is not None and known.metadata.uid == thing.metadata.uid:
+                del self._pods[_key(thing.metadata)]
+            self._sent.pop(thing.metadata.uid, None)
+
+    def _settle(self, write: int) -> None:
+        effect = self._by_write.pop(write, None)
+        if isinstance(effect, Bind):
+            sent = self._sent.get(effect.uid)
+            if sent is not None and sent[0].write == effect.write:
+                del self._sent[effect.uid]
+        elif isinstance(effect, BindVolume):
+            self._volumes.pop(effect.volume, None)
+
+    # -- what it does
+
+    def judge(self, effect: AnyEffect) -> Iterator[str]:
+        """Name what is wrong with an effect."""
+        if not effect.cause:
+            yield f"{effect} has no cause"
+        if isinstance(effect, BindVolume):
+            claim = f"{effect.namespace}/{effect.claim}"
+            if self._volumes.get(effect.volume, claim) != claim:
+                yield f"volume {effect.volume} is asked for twice: {self._volumes[effect.volume]} and {claim}"
+            self._volumes[effect.volume] = claim
+            self._by_write[effect.write] = effect
+        if not isinstance(effect, Bind):
+            return
+        pod, node = self._pods.get((effect.namespace, effect.name)), self._nodes.get(effect.node)
+        if pod is None or pod.metadata.uid != effect.uid:
+            yield f"{effect} is about a pod that nobody has told of"
+            return
+        if pod.spec.node_name:
+            yield f"{effect} is about a pod that was seen on {pod.spec.node_name}"
+        if effect.uid in self._sent:
+            yield f"{effect} comes while another is not settled: {self._sent[effect.uid][0]}"
+        if node is not None:
+            yield from self._misfits(pod, node)
+        self._sent[effect.uid] = (effect, pod)
+        self._by_write[effect.write] = effect
+
+    def _there(self, name: str) -> list[Pod]:
+        there = {
+            pod.metadata.uid: pod
+            for pod in self._pods.values()
+            if pod.spec.node_name == name and pod.status.phase not in ENDED
+        }
+        there |= {uid: pod for uid, (bind, pod) in self._sent.items() if bind.node == name}
+        return list(there.values())
+
+    def _misfits(self, pod: Pod, node: Node) -> Iterator[str]:
+        name, there = node.metadata.name, self._there(node.metadata.name)
+        where = f"{pod.metadata.namespace}/{pod.metadata.name} to {name}"
+        asked, taken = requests_of(pod), Counter[str]()
+        for other in there:
+            taken.update(requests_of(other))
+        room = {resource: nanos(amount) for resource, amount in node.status.allocatable.items()}
+        for resource, amount in asked.items():
+            if amount and taken[resource] + amount > room.get(resource, 0):
+                yield f"{where}: {resource} is overcommitted: {taken[resource]} + {amount} > {room.get(resource, 0)}"
+        if (len(there) + 1) * 10**9 > room.get("pods", 0):
+            yield f"{where}: {len(there)} pods are there, and no room for another"
+        held = {port for other in there for port in ports_of(other)}
+        if held & ports_of(pod):
+            yield f"{where}: host ports {sorted(held & ports_of(pod))} are taken"
+        taints = (*node.spec.taints, *((CORDON,) if node.spec.unschedulable else ()))
+        for taint in taints:
+            if taint.effect in KEPT_OUT and not any(_bears(one, taint) for one in pod.spec.tolerations):
+                yield f"{where}: taint {taint.key} is not tolerated"
+        for key, value in (pod.spec.node_selector or {}).items():
+            if node.metadata.labels.get(key) != value:
+                yield f"{where}: label {key} is not {value}"
+
+
+def requests_of(pod: Pod) -> Mapping[str, int]:
+    """Add up what a pod of plain containers asks for, in billionths."""
+    total: Counter[str] = Counter()
+    for container in pod.spec.containers:
+        for resource, amount in (container.resources.requests or {}).items():
+            total[resource] += nanos(amount)
+    return total
+
+
+def ports_of(pod: Pod) -> frozenset[tuple[int, str]]:
+    """Return the host ports that a pod takes."""
+    ports = (port for container in pod.spec.containers for port in container.ports)
+    return frozenset((port.host_port, port.protocol or "TCP") for port in ports if port.host_port)
+
+
+def _bears(toleration: Toleration, taint: Taint) -> bool:
+    if toleration.effect not in {"", taint.effect} or toleration.key not in {"", taint.key}:
+        return False
+    return toleration.operator == "Exists" or toleration.value == taint.value
+
+
+def _key(meta: PodMeta) -> tuple[str, str]:
+    return meta.namespace, meta.name

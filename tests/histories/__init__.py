@@ -1,0 +1,1 @@
+"""Histories: thousands of simulated lives of a cluster, each from a seed."""

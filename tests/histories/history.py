@@ -1,0 +1,92 @@
+"""One history: a world that lives, and what must hold of it after every turn and at its end.
+
+Not here: how many, and what is printed (run.py).
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+import msgspec
+
+from bayplan.api.messages import Bind, Event
+from bayplan.api.objects import Node, Pod
+from bayplan.cluster import fold
+from bayplan.cluster.table import Table
+from bayplan.config.profiles import profiles
+from bayplan.core.queue import Settings
+from bayplan.core.scheduler import Core
+from bayplan.core.settings import CoreSettings
+from bayplan.framework.profile import Profile
+from bayplan.framework.registry import Registry
+from bayplan.sim.world import KINDS, World
+from tests.dump import ask_alike, differences, dump
+
+COMPARE_EVERY = 25
+
+
+class Told(NamedTuple):
+    """What became of a history."""
+
+    wrong: tuple[str, ...]
+    counts: Counter[str]
+    effects: bytes
+
+
+@cache
+def usual() -> dict[str, Profile]:
+    """Return the default profile."""
+    return profiles(None, Registry.installed())
+
+
+def live(seed: str, *, every_turn: bool = False) -> Told:
+    """Live through a history; say what was wrong with it."""
+    world = World(seed, usual())
+    steps = world.luck.choice((20, 60, 120))
+    for number, _ in enumerate(world.live(steps)):
+        world.wrong += world.core.queue.check()
+        if every_turn or number % COMPARE_EVERY == 0:
+            world.wrong += table_differences(world.core)
+        if world.wrong:
+            break
+    if not world.wrong:
+        world.wrong += table_differences(world.core)
+        world.wrong += forgotten(world)
+    return Told(tuple(world.wrong), world.counts, msgspec.json.encode(world.effects))
+
+
+def table_differences(core: Core) -> Iterator[str]:
+    """Compare the table with one made from the objects, while nothing is on its way."""
+    if core.binding.flights or core._jobs or core._inbox:
+        return
+    fresh = Table()
+    for thing in core.known:
+        if not isinstance(thing, Pod) or thing.spec.node_name:
+            fold.put(fresh, thing)
+    ask_alike(fresh, core.table)
+    mine = dump(core.table)
+    theirs = dump(fresh)
+    for name in ("nominations", "nominated to absent nodes"):  # those of pods that failed are dropped before they are seen to be
+        mine.pop(name), theirs.pop(name)
+    yield from (f"the table differs: {line}" for line in differences(mine, theirs))
+
+
+def forgotten(world: World) -> Iterator[str]:
+    """Name the pods that a second scheduler would bind: nobody waits for nothing."""
+    if world.core.binding.flights:
+        yield f"on their way at the end: {[flight.pod.key for flight in world.core.binding.flights.values()]}"
+    second = Core(usual(), with_settings=CoreSettings(Settings(left_over_ms=None)))
+    events: list[Event] = [world.server.listed(kind) for kind in KINDS]
+    turn = second.turn(events, world.now_ms, 1_000_000)
+    for effect in turn.effects:
+        if isinstance(effect, Bind):
+            yield f"{effect.name} waits, but fits on {effect.node}: {world.core.where(effect.uid)}"
+            for line in world.core.stories.of(effect.uid):
+                yield f"    {line}"
+            return
+
+
+def sizes(world: World) -> tuple[int, int]:
+    """Return how many nodes and pods there are."""
+    return len(world.server.of(Node)), len(world.server.of(Pod))
