@@ -1,0 +1,1 @@
+"""Tests of the playground, asked over loopback as any client asks it."""
