@@ -20,7 +20,7 @@ from bayplan.framework.plugin import NO_GATES, ROW, SKIP, Gates, Mask, Plugin, P
 from bayplan.framework.resources import CPU_MEMORY_SPECS, ResourceSpec, weighed
 
 Fractions = npt.NDArray[np.float64]
-FEW = 256  # rows of which the largest is not worth finding
+FEW = 1024  # rows for which before and after are worked out together
 
 
 def _score_of(change: int) -> int:
@@ -133,25 +133,30 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
 
 
 def _balances_of_two(whole: Int64s, used: Int64s, more: Int64s, *, is_small: bool) -> tuple[Scores, Scores]:
-    """Return 100 less half the difference of two fractions, before and after, worked out together."""
-    fractions = np.empty((2, *whole.shape))  # (before and after, resources, rows)
+    """Return 100 less half the difference of two fractions, before and after."""
+    size: Int64s | Fractions = whole
+    part: Int64s | Fractions = used
     if is_small:  # float64 holds these exactly, and divides them three times as fast
         size, part = whole.astype(np.float64), used.astype(np.float64)
-        np.divide(part, size, out=fractions[0])
-        part += more
-        np.divide(part, size, out=fractions[1])
-    else:
-        np.divide(used, whole, out=fractions[0])
-        np.divide(used + more, whole, out=fractions[1])
-    if whole.shape[1] <= FEW or float(fractions[1].max()) > 1.0:  # overcommitted somewhere: seldom
-        np.minimum(fractions, 1.0, out=fractions)
-    spread = fractions[:, 0] - fractions[:, 1]  # (before and after, rows)
+    if whole.shape[1] > FEW:  # one after the other, so that nothing grows so large that memory is fetched anew
+        return _balance_of_two(part / size), _balance_of_two((part + more) / size)
+    fractions = np.empty((2, *whole.shape))  # (before and after, resources, rows)
+    np.divide(part, size, out=fractions[0])
+    np.divide(part + more, size, out=fractions[1])
+    before, after = _balance_of_two(fractions.swapaxes(0, 1))
+    return before, after
+
+
+def _balance_of_two(fractions: Fractions) -> Scores:
+    """Return 100 less half the difference of two fractions, which may pass 1 and are written over."""
+    np.minimum(fractions, 1.0, out=fractions)  # (resources, ...)
+    spread = fractions[0] - fractions[1]
     np.abs(spread, out=spread)
     spread *= -0.5  # a power of two: exact
     spread += 1.0
     spread *= 100.0
-    before, after = spread.astype(np.int64)  # truncated
-    return before, after
+    scores: Scores = spread.astype(np.int64)  # truncated
+    return scores
 
 
 def _balance(fractions: Fractions, there: npt.NDArray[np.bool_]) -> Scores:
