@@ -148,12 +148,11 @@ PARTS: Final = (
 class Shape:
     """The interned scheduling-relevant part of a pod."""
 
-    __slots__ = ("_parts", "number", "plans")
+    __slots__ = ("_parts", "number")
 
     def __init__(self, number: int, parts: dict[str, Hashable]) -> None:
         self.number = number
         self._parts = parts
-        self.plans: dict[int, object] = {}  # by profile: framework's, dropped with the shape
 
     def part(self, part: Part[P]) -> P:
         """Return this shape's value of a part."""

@@ -43,23 +43,19 @@ class Memo:
         self.asks: dict[Ask, None] | None = None  # of a tally rule, once found out
         self.search: Search | None = None  # of a searching rule that filters
         self.of_volumes = instance.plugin.reads is VOLUMES and part is not None
-        self._seen = table.ticks.value + (table.volumes.changes if self.of_volumes else 0)
+        self.seen = table.ticks.value + (table.volumes.changes if self.of_volumes else 0)
         self._plain = [read for read in view.reads if read.tally is None]
         self._by_tally = [(read, read.tally) for read in view.reads if read.tally is not None]
         self._versions = [tally.version for _, tally in self._by_tally]
-
-    @property
-    def reads_tallies(self) -> bool:
-        """Say whether it may be out of date though nothing but pods came and went."""
-        return bool(self._by_tally)
+        self.reads_tallies = bool(self._by_tally)  # it may be out of date though nothing but pods came and went
 
     def stands(self, ticks: int, volume_changes: int) -> bool:
         """Say whether all that was read still reads the same."""
         seen = ticks + volume_changes if self.of_volumes else ticks
-        if self._seen != seen:
+        if self.seen != seen:
             if not all(read.stands for read in self._plain):
                 return False
-            self._seen = seen
+            self.seen = seen
         for place, (read, tally) in enumerate(self._by_tally):
             if tally.version != self._versions[place]:
                 if not read.stands:

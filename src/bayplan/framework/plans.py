@@ -130,7 +130,7 @@ class Plans:
 
     def _made(self, shape: Shape) -> Plan:
         """Sort what the rules have to say by where their answers live, and join an own column and groups."""
-        plan = Plan(self, [self._memo(instance, shape) for instance in self._instances])
+        plan = Plan(self, self._memos_of(shape))
         rows, nodes = list[Memo](), list[Memo]()
         for memo in plan.memos:
             if memo.rejects:
@@ -150,11 +150,20 @@ class Plans:
             self._join(plan, rows, nodes)
         return plan
 
-    def _memo(self, instance: Instance, shape: Shape) -> Memo:
-        assert instance.plugin.reads is not None  # noqa: S101 `can` says so
-        part = shape.part(instance.plugin.reads)
+    def _memos_of(self, shape: Shape) -> list[Memo]:
+        """Return what each rule prepared for its part, prepared again where that does not stand."""
+        found, known, ticks = list[Memo](), self._memos, self.table.ticks.value
+        for instance in self._instances:
+            reads = instance.plugin.reads
+            assert reads is not None  # noqa: S101 `can` says so
+            memo = known.get((instance.name, id(shape.part(reads))))
+            if memo is None or memo.seen != ticks or memo.reads_tallies:
+                memo = self._memo(instance, shape.part(reads), memo)
+            found.append(memo)
+        return found
+
+    def _memo(self, instance: Instance, part: object, memo: Memo | None) -> Memo:
         key, table = (instance.name, id(part)), self.table
-        memo = self._memos.get(key)
         if memo is not None and memo.stands(table.ticks.value, table.volumes.changes if memo.of_volumes else 0):
             return memo
         fresh = Memo(instance, part, table)
