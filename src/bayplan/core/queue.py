@@ -109,9 +109,8 @@ class Queue:
 
     # -- taking out and coming back
 
-    def pop(self, now_ms: int) -> Waiting | None:
+    def pop(self) -> Waiting | None:
         """Take out the next to be tried: when nobody is active, whoever backs off after no error."""
-        del now_ms
         waiting = self._first(self._active) or self._first(self._backoff)
         if waiting is None:
             return None

@@ -41,6 +41,7 @@ Job = Iterator[int]
 """Steps of something that takes several: what each cost."""
 
 USUAL = CoreSettings()
+CAUSE = "attempt {}"
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,7 +175,7 @@ class Core:
     # -- 2 trying
 
     def _attempt(self) -> int:
-        waiting = self.queue.pop(self.now_ms)
+        waiting = self.queue.pop()
         if waiting is None:
             return 0
         self._trying = waiting
@@ -182,7 +183,13 @@ class Core:
         pod = waiting.pod
         if pod.metadata.deletion_timestamp is not None:
             self.queue.remove(waiting.uid)
-            self._record(pod, "Warning", "FailedScheduling", f"skip schedule deleting pod: {pod.key}")
+            self._record(
+                pod,
+                "Warning",
+                "FailedScheduling",
+                f"skip schedule deleting pod: {pod.key}",
+                CAUSE.format(waiting.attempts),
+            )
         else:
             cost += self._try(waiting)
         self._trying = None
@@ -241,7 +248,7 @@ class Core:
         self.lane.reader.forget(waiting.uid)
         if flight is not None:
             self.intake.note(frozenset({Change.POD_GONE}), flight.node)
-        cause = f"attempt {waiting.attempts}"
+        cause = CAUSE.format(waiting.attempts)
         if pod.status.nominated_node_name:
             self.intake.note(frozenset({Change.POD_GONE}), pod.status.nominated_node_name)
             self.table.drop_nomination(waiting.uid)
@@ -251,7 +258,7 @@ class Core:
             waiting.told = (rejection.reason, rejection.message)
             self.out.append(PatchStatus(**who(pod, cause), reason=rejection.reason, message=rejection.message))
 
-    def _record(self, pod: Pod, kind: str, reason: str, note: str, cause: str = "") -> None:
+    def _record(self, pod: Pod, kind: str, reason: str, note: str, cause: str) -> None:
         text = note.encode()
         if len(text) > settings.NOTE_BYTES_MAX:
             note = text[: settings.NOTE_BYTES_MAX - 4].decode(errors="ignore") + " ..."

@@ -1,4 +1,4 @@
-"""The audit: an independent referee, which recounts everything from the API's objects and shares no code with the table.
+"""The audit: an independent referee: it recounts everything from the API's objects and shares no code with the table.
 
 It hears the same events as the scheduler and sees its effects.  A binding that is asked for must be good as far as the
 scheduler could know: room, number of pods, ports, taints, labels, and volumes used once; what was asked for and is not
@@ -12,7 +12,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from bayplan.api.messages import AnyEffect, Answered, Bind, BindVolume, Ended, Ending, Event, Gone, Listed, Seen
+from bayplan.api.messages import (
+    Answered,
+    AnyEffect,
+    Ask,
+    Bind,
+    BindVolume,
+    Ended,
+    Ending,
+    Event,
+    Gone,
+    Listed,
+    Nominate,
+    Record,
+    Seen,
+)
 from bayplan.api.objects import Node, Object, Pod, PodMeta, Taint, Toleration
 from bayplan.api.quantity import nanos
 
@@ -28,8 +42,10 @@ class Audit:
         self._nodes: dict[str, Node] = {}
         self._pods: dict[tuple[str, str], Pod] = {}
         self._sent: dict[str, tuple[Bind, Pod]] = {}  # by uid: bindings asked for that are not settled
+        self._held: dict[str, tuple[Nominate, Pod]] = {}  # by uid: those whose volumes are being bound first
         self._volumes: dict[str, str] = {}  # volume -> claim for which it was asked, not settled
         self._by_write: dict[int, Bind | BindVolume] = {}
+        self._asks: dict[int, Ask] = {}
 
     # -- what the scheduler hears
 
@@ -45,7 +61,8 @@ class Audit:
             case Answered():
                 if event.thing is not None:
                     self._put(event.thing)
-                self._settle(event.write)
+                if not event.has_failed:
+                    self._answered(event.write)
             case Ended() if event.ending is Ending.REFUSED:
                 self._settle(event.write)
             case _:
@@ -60,8 +77,9 @@ class Audit:
             self._put(thing)
         if event.kind == "Pod":
             here = {pod.metadata.uid for pod in self._pods.values()}
-            for uid in self._sent.keys() - here:
-                del self._sent[uid]
+            for uid in (self._sent.keys() | self._held.keys()) - here:
+                self._sent.pop(uid, None)
+                self._held.pop(uid, None)
 
     def _put(self, thing: Object) -> None:
         if isinstance(thing, Node):
@@ -71,10 +89,14 @@ class Audit:
             known = self._pods.get(key)
             if known is not None and known.metadata.uid != thing.metadata.uid:
                 self._sent.pop(known.metadata.uid, None)
+                self._held.pop(known.metadata.uid, None)
             if known is None or int(known.metadata.resource_version) <= int(thing.metadata.resource_version):
                 self._pods[key] = thing
+            if thing.metadata.deletion_timestamp is not None:
+                self._held.pop(thing.metadata.uid, None)
             if thing.spec.node_name or thing.status.phase in ENDED:
                 self._sent.pop(thing.metadata.uid, None)
+                self._held.pop(thing.metadata.uid, None)
 
     def _drop(self, thing: Object) -> None:
         if isinstance(thing, Node):
@@ -84,6 +106,7 @@ class Audit:
             if known is not None and known.metadata.uid == thing.metadata.uid:
                 del self._pods[_key(thing.metadata)]
             self._sent.pop(thing.metadata.uid, None)
+            self._held.pop(thing.metadata.uid, None)
 
     def _settle(self, write: int) -> None:
         effect = self._by_write.pop(write, None)
@@ -94,20 +117,41 @@ class Audit:
         elif isinstance(effect, BindVolume):
             self._volumes.pop(effect.volume, None)
 
+    def _answered(self, write: int) -> None:
+        ask = self._asks.pop(write, None)
+        if ask is not None and ask.kind == "Pod":
+            self._sent.pop(ask.uid, None)
+        elif ask is not None:
+            self._volumes.pop(ask.of, None)
+
     # -- what it does
 
     def judge(self, effect: AnyEffect) -> Iterator[str]:
         """Name what is wrong with an effect."""
         if not effect.cause:
             yield f"{effect} has no cause"
-        if isinstance(effect, BindVolume):
-            claim = f"{effect.namespace}/{effect.claim}"
-            if self._volumes.get(effect.volume, claim) != claim:
-                yield f"volume {effect.volume} is asked for twice: {self._volumes[effect.volume]} and {claim}"
-            self._volumes[effect.volume] = claim
-            self._by_write[effect.write] = effect
-        if not isinstance(effect, Bind):
-            return
+        match effect:
+            case Ask():
+                self._asks[effect.write] = effect
+            case BindVolume():
+                yield from self._judge_volume(effect)
+            case Record(reason="FailedScheduling"):
+                self._held.pop(effect.uid, None)
+            case Nominate():
+                yield from self._judge_nomination(effect)
+            case Bind():
+                yield from self._judge_binding(effect)
+            case _:
+                pass
+
+    def _judge_volume(self, effect: BindVolume) -> Iterator[str]:
+        claim = f"{effect.namespace}/{effect.claim}"
+        if self._volumes.get(effect.volume, claim) != claim:
+            yield f"volume {effect.volume} is asked for twice: {self._volumes[effect.volume]} and {claim}"
+        self._volumes[effect.volume] = claim
+        self._by_write[effect.write] = effect
+
+    def _judge_binding(self, effect: Bind) -> Iterator[str]:
         pod, node = self._pods.get((effect.namespace, effect.name)), self._nodes.get(effect.node)
         if pod is None or pod.metadata.uid != effect.uid:
             yield f"{effect} is about a pod that nobody has told of"
@@ -116,10 +160,23 @@ class Audit:
             yield f"{effect} is about a pod that was seen on {pod.spec.node_name}"
         if effect.uid in self._sent:
             yield f"{effect} comes while another is not settled: {self._sent[effect.uid][0]}"
-        if node is not None:
+        held = self._held.pop(effect.uid, None)
+        if held is not None and held[0].node != effect.node:
+            yield f"{effect} is not where its volumes were bound for: {held[0].node}"
+        elif held is None and node is not None:
             yield from self._misfits(pod, node)
         self._sent[effect.uid] = (effect, pod)
         self._by_write[effect.write] = effect
+
+    def _judge_nomination(self, effect: Nominate) -> Iterator[str]:
+        """Count a pod in from when its volumes are about to be bound."""
+        pod, node = self._pods.get((effect.namespace, effect.name)), self._nodes.get(effect.node)
+        if pod is None or not effect.node:
+            self._held.pop(effect.uid, None)
+            return
+        if node is not None:
+            yield from self._misfits(pod, node)
+        self._held[effect.uid] = (effect, pod)
 
     def _there(self, name: str) -> list[Pod]:
         there = {
@@ -128,6 +185,7 @@ class Audit:
             if pod.spec.node_name == name and pod.status.phase not in ENDED
         }
         there |= {uid: pod for uid, (bind, pod) in self._sent.items() if bind.node == name}
+        there |= {uid: pod for uid, (held, pod) in self._held.items() if held.node == name}
         return list(there.values())
 
     def _misfits(self, pod: Pod, node: Node) -> Iterator[str]:

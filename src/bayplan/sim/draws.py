@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from bayplan.api.claims import PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, StorageClass
+from bayplan.api.claims import (
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PersistentVolumeSpec,
+    PersistentVolumeStatus,
+    StorageClass,
+)
 from bayplan.api.objects import (
     Affinity,
     ClaimVolume,
@@ -57,7 +63,12 @@ class Template(NamedTuple):
 def templates(luck: Random) -> list[Template]:
     """Draw a few templates."""
     return [
-        Template(f"app{number}", luck.choice(KINDS), f"{luck.choice((100, 250, 500, 1000, 2000))}m", luck.choice(("128Mi", "1Gi")))
+        Template(
+            f"app{number}",
+            luck.choice(KINDS),
+            f"{luck.choice((100, 250, 500, 1000, 2000))}m",
+            luck.choice(("128Mi", "1Gi")),
+        )
         for number in range(luck.randint(2, 10))
     ]
 
@@ -97,28 +108,29 @@ def pod(luck: Random, template: Template, number: int, scheduler: str) -> Pod:
 
 def _of_kind(luck: Random, spec: PodSpec, template: Template, name: str) -> PodSpec:
     alike = LabelSelector(match_labels={"app": template.app})
+    changed = spec
     match template.kind:
         case "spread":
             rule = TopologySpreadConstraint(
                 max_skew=1, topology_key=ZONE, when_unsatisfiable="DoNotSchedule", label_selector=alike
             )
-            return replace(spec, topology_spread_constraints=(rule,))
+            changed = replace(spec, topology_spread_constraints=(rule,))
         case "apart":
             term = PodAffinityTerm(label_selector=alike, topology_key=luck.choice((HOSTNAME, ZONE)))
             apart = PodAntiAffinity(required_during_scheduling_ignored_during_execution=(term,))
-            return replace(spec, affinity=Affinity(pod_anti_affinity=apart))
+            changed = replace(spec, affinity=Affinity(pod_anti_affinity=apart))
         case "tolerant":
-            return replace(spec, tolerations=(Toleration(key="dedicated", operator="Exists"),))
+            changed = replace(spec, tolerations=(Toleration(key="dedicated", operator="Exists"),))
         case "picky":
-            return replace(spec, node_selector={"disk": "ssd"})
+            changed = replace(spec, node_selector={"disk": "ssd"})
         case "gated":
-            return replace(spec, scheduling_gates=(PodSchedulingGate(name="wait"),))
+            changed = replace(spec, scheduling_gates=(PodSchedulingGate(name="wait"),))
         case "claims":
-            return replace(
-                spec, volumes=(Volume(name="data", persistent_volume_claim=ClaimVolume(claim_name=f"{name}-data")),)
-            )
+            mounted = Volume(name="data", persistent_volume_claim=ClaimVolume(claim_name=f"{name}-data"))
+            changed = replace(spec, volumes=(mounted,))
         case _:
-            return spec
+            pass
+    return changed
 
 
 def storage_class() -> StorageClass:
@@ -151,4 +163,5 @@ def volume(luck: Random, name: str) -> PersistentVolume:
             access_modes=("ReadWriteOnce",),
             storage_class_name=LATE,
         ),
+        status=PersistentVolumeStatus(phase="Available"),
     )

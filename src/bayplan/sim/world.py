@@ -17,7 +17,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from bayplan.api.claims import ObjectReference, PersistentVolumeClaim
-from bayplan.api.messages import AnyEffect, Answered, Ask, Bind, Ended, Ending, Event, Stop
+from bayplan.api.messages import Answered, AnyEffect, Ask, Bind, Ended, Ending, Event, Stop
 from bayplan.api.objects import Node, Pod
 from bayplan.core.queue import Settings
 from bayplan.core.scheduler import Core, Turn
@@ -94,7 +94,7 @@ class World:
         core = Tripping(
             self.profiles, seed=self.luck.randrange(100), with_settings=CoreSettings(Settings(left_over_ms=None))
         )
-        core.trips = lambda: self.luck.random() < self.rates.bug  # type: ignore[method-assign]  # a switch for histories
+        core.trips = lambda: self.luck.random() < self.rates.bug  # each history has its own luck
         return core
 
     # -- one history
@@ -244,7 +244,9 @@ class World:
             self.counts["fault: read failed"] += 1
             self._result(Answered(cause="read", write=ask.write, has_failed=True), number)
         else:  # heard at once: what is read is what is there now
-            self._results.append((self.now_ms, number, Answered(cause="read", write=ask.write, thing=self.server.read(ask))))
+            self._results.append(
+                (self.now_ms, number, Answered(cause="read", write=ask.write, thing=self.server.read(ask)))
+            )
 
     def _result(self, event: Event, number: int) -> None:
         self._results.append((self.now_ms + self.luck.choice((0, 5, 3000)), number, event))
@@ -366,5 +368,3 @@ class World:
 def _reference(claim: PersistentVolumeClaim) -> ObjectReference:
     meta = claim.metadata
     return ObjectReference(kind="PersistentVolumeClaim", namespace=meta.namespace, name=meta.name, uid=meta.uid)
-
-
