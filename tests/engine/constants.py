@@ -22,6 +22,7 @@ SCALAR: Final = {"vector": 0, "usual": 8, "scalar": 1 << 20}
 BLOCKS: Final = {"small": 8, "middling": 32, "large": 8192}
 LOGS: Final = {"short": 6, "middling": 64, "long": 1 << 14}
 KEPT: Final = {"few": 5, "many": 1 << 12}
+TOGETHER: Final = {"alone": 0, "together": 1 << 20}
 BUDGETS: Final = {"tight": (2048, 16), "ample": (64 << 20, 512)}
 
 
@@ -56,11 +57,13 @@ def constants_of(draw: Draw) -> Constants:
     """Draw them."""
     domains, scalar, block = draw.choice(list(DOMAINS)), draw.choice(list(SCALAR)), draw.choice(list(BLOCKS))
     log, kept, budget = draw.choice(list(LOGS)), draw.choice(list(KEPT)), draw.choice(list(BUDGETS))
+    together = draw.choice(list(TOGETHER))
     base, per_row = BUDGETS[budget]
     settings = Settings(
         rows_per_domain=DOMAINS[domains],
         scalar_rows=SCALAR[scalar],
         block=BLOCKS[block],
+        together=TOGETHER[together],
         bytes_base=base,
         bytes_per_row=per_row,
     )
@@ -68,6 +71,7 @@ def constants_of(draw: Draw) -> Constants:
         f"domains by id: {domains}",
         f"refresh: {scalar}",
         f"blocks: {block}",
+        f"own columns: {together}",
         f"row log: {log}",
         f"changes kept: {kept}",
         f"byte budget: {budget}",
@@ -81,6 +85,7 @@ def all_paths() -> list[str]:
         "domains by id": DOMAINS,
         "refresh": SCALAR,
         "blocks": BLOCKS,
+        "own columns": TOGETHER,
         "row log": LOGS,
         "changes kept": KEPT,
         "byte budget": BUDGETS,

@@ -20,6 +20,7 @@ from bayplan.framework.plugin import SCORE_MAX
 
 if TYPE_CHECKING:
     from bayplan.cluster.table import Table
+    from bayplan.framework.banks import Bank
     from bayplan.framework.memo import Memo
     from bayplan.framework.plugin import AnyPlugin
     from bayplan.framework.settings import Settings
@@ -74,7 +75,7 @@ class Own:
 
     def __init__(self, table: Table, rules: Sequence[RowRule], settings: Settings, width: Width) -> None:
         self._table = table
-        self._rules = rules
+        self.rules = rules
         self._filters = any(rule.filters for rule in rules)
         self._settings = settings
         self._epoch = -1
@@ -85,6 +86,7 @@ class Own:
         self.flips: list[int] = []  # rows that came to fit, or ceased to, in order
         self.flips_before = 0
         self.position = table.row_log.position
+        self.bank: Bank | None = None  # who is refreshed with it
         self._recompute()
 
     @property
@@ -105,7 +107,7 @@ class Own:
             self.position = log.position
             self._row_by_row((log.last(),))
             return
-        rows = log.since(self.position)
+        since, rows = self.position, log.since(self.position)
         self.position = log.position
         if rows is None or lag > table.columns.rows:
             before = self.column < 0  # (rows,)
@@ -113,7 +115,7 @@ class Own:
             self._note(np.flatnonzero(before != (self.column < 0)).tolist())
         elif lag <= self._settings.scalar_rows:
             self._row_by_row(rows.tolist())
-        else:
+        elif self.bank is None or not self.bank.refresh(self, since, rows):
             self._refresh(rows)
 
     def _lengthen(self, capacity: int) -> None:
@@ -153,9 +155,9 @@ class Own:
         if self._epoch != self._table.columns.epoch:
             self._epoch = self._table.columns.epoch
             view = View(self._table, np.zeros(0, np.intp))
-            made = [(rule.plugin.row(rule.state, view), rule) for rule in self._rules]
+            made = [(rule.plugin.row(rule.state, view), rule) for rule in self.rules]
             self._closures = [(closure, rule) for closure, rule in made if closure is not None]
-            if len(self._closures) < len(made) or any(_scores_alone(rule) for rule in self._rules):
+            if len(self._closures) < len(made) or any(_scores_alone(rule) for rule in self.rules):
                 self._closures = None
         return self._closures
 
@@ -163,29 +165,36 @@ class Own:
         """Ask about every row, in blocks."""
         used, block = self._table.columns.rows, self._settings.block
         if used <= block:
-            self.column[:used] = self._totals(View(self._table))
+            self.column[:used] = self.totals_by(self.rules, View(self._table))
             return
         for start in range(0, used, block):
             rows = np.arange(start, min(start + block, used))
-            self.column[rows] = self._totals(View(self._table, rows))
+            self.column[rows] = self.totals_by(self.rules, View(self._table, rows))
 
     def _refresh(self, rows: Rows) -> None:
         """Ask about some rows; a row that is there twice does no harm."""
-        totals = self._totals(View(self._table, rows))
+        self.take(rows, self.totals_by(self.rules, View(self._table, rows)), self.position)
+
+    def take(self, rows: Rows, totals: Totals, position: int) -> None:
+        """Take over the totals of some rows, which are right as of a position in the row log."""
+        self.position = position
+        if self._table.columns.capacity > len(self.column):
+            self._lengthen(self._table.columns.capacity)
         flipped = (totals ^ self.column[rows]) < 0  # the sign bit: whether it fits
         if np.logical_or.reduce(flipped):
             self._note(list(dict.fromkeys(rows[flipped].tolist())))
         self.column[rows] = totals
 
-    def _totals(self, view: View) -> Totals:
+    def totals_by(self, rules: Sequence[RowRule], view: View) -> Totals:
+        """Return what some rules come to on the rows of a view: theirs, or those of a whole bank, as (..., rows)."""
         fits = view.live if self._table.count < self._table.columns.rows or not self._filters else None  # (rows,)
-        for rule in self._rules:
+        for rule in rules:
             if rule.filters:
                 mine = rule.plugin.fits(rule.state, view)
                 fits = mine if fits is None else fits & mine
         assert fits is not None  # noqa: S101 either there are dead rows or there is a filter
         total: Int64s | None = None
-        for rule in self._rules:
+        for rule in rules:
             if rule.scores:
                 scores = rule.plugin.score(rule.state, view, fits)
                 if rule.weight != 1:

@@ -18,6 +18,7 @@ import numpy as np
 from bayplan.cluster.columns import Row
 from bayplan.cluster.view import View
 from bayplan.framework.asks import Ask, Recorder
+from bayplan.framework.banks import Bank
 from bayplan.framework.bases import Base
 from bayplan.framework.groups import Groups
 from bayplan.framework.memo import Memo, Roles
@@ -60,6 +61,7 @@ class Plans:
         self._plans: OrderedDict[Shape, Plan] = OrderedDict()
         self._memos: OrderedDict[tuple[str, int], Memo] = OrderedDict()
         self._owns: dict[OwnKey, Kept[Own]] = {}
+        self._banks: dict[tuple[tuple[int, bool, bool], ...], Bank] = {}  # by rules
         self._groups: dict[GroupKey, Kept[Groups]] = {}
         self._bases: WeakValueDictionary[BaseKey, Base] = WeakValueDictionary()
         self.width = Width.of(instance.weight for instance in profile.score)
@@ -215,7 +217,8 @@ class Plans:
         own = self._owns.get(own_key)
         if own is None:
             made = Own(self.table, [RowRule.of(memo) for memo in rows], self.settings, self.width)
-            own = self._owns[own_key] = Kept(made, made.bytes_taken, lambda: self._owns.pop(own_key))
+            own = self._owns[own_key] = Kept(made, made.bytes_taken, lambda: self._forget_own(own_key, made))
+            self._bank_of(made).join(made)
             self.bytes_taken += own.bytes_taken
         for rule in plan.keys:
             if rule.memo.asks is None:
@@ -235,6 +238,19 @@ class Plans:
         groups.users += 1
         own.thing.catch_up()
         plan.join(own.thing, groups.thing)
+
+    def _bank_of(self, own: Own) -> Bank:
+        """Return the bank of the own columns that ask the same rules."""
+        key = tuple((id(rule.plugin), rule.filters, rule.scores) for rule in own.rules)
+        bank = self._banks.get(key)
+        if bank is None:
+            bank = self._banks[key] = Bank(self.table, self.settings.together)
+        return bank
+
+    def _forget_own(self, key: OwnKey, own: Own) -> None:
+        del self._owns[key]
+        if own.bank is not None:
+            own.bank.leave(own)
 
     def _base(self, nodes: Sequence[Memo], names: tuple[Hashable, ...], facts: tuple[Ask, ...]) -> Base:
         """Return the base that these node-only rules and facts make, shared by all groups that stand on it."""

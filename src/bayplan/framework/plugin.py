@@ -258,6 +258,10 @@ class Plugin(Generic[P, S]):
         """Return the rows on which a searching rule may end the attempt with an error, even if others rule them out."""
         return NO_ROWS
 
+    def stacked(self, states: Sequence[S]) -> S | None:
+        """Return one state that answers for several at once, as (states, rows); None where they are not alike."""
+        return None
+
     def reservation(self, state: S, view: View, row: Row) -> object | None:
         """Say what placing the pod on this row would take: volumes to bind, devices."""
         raise NotImplementedError

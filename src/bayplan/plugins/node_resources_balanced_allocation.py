@@ -6,7 +6,7 @@ sides; weights are all one.  float64 in upstream's order of operations, truncate
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -59,6 +59,7 @@ class State(NamedTuple):
     places: Places
     amounts: Int64s  # (resources, 1)
     asks: bool
+    names: tuple[str, ...]
 
 
 class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
@@ -84,6 +85,7 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
                 view.places([name for name, _, _ in taking]),
                 np.array([amount for _, _, amount in taking], np.int64).reshape(-1, 1),
                 any(amounts.get(spec.name, 0) for spec in self.specs),
+                tuple(name for name, _, _ in taking),
             ),
             filters=False,
         )
@@ -100,9 +102,16 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
         else:
             there, size = whole > 0, np.maximum(whole, 1)
             before = _balance(np.minimum(used / size, 1.0), there)
-            after = _balance(np.minimum((used + state.amounts) / size, 1.0), there)
+            after = _each_balance(np.minimum((used + state.amounts) / size, 1.0), there)
         scores: Scores = BY_CHANGE.take(after - before, mode="wrap")
         return scores
+
+    def stacked(self, states: Sequence[State]) -> State | None:
+        """Stack the amounts of pods that all ask for something of the same two resources."""
+        first = states[0]
+        if len(first.amounts) != 2 or not all(state.asks and state.names == first.names for state in states):
+            return None
+        return first._replace(amounts=np.stack([state.amounts for state in states]))  # (states, resources, 1)
 
     def row(self, state: State, view: View) -> Callable[[int], int] | None:
         """Answer for one row over the columns' own memory, where two resources take part."""
@@ -138,25 +147,32 @@ def _balances_of_two(whole: Int64s, used: Int64s, more: Int64s, *, is_small: boo
     part: Int64s | Fractions = used
     if is_small:  # float64 holds these exactly, and divides them three times as fast
         size, part = whole.astype(np.float64), used.astype(np.float64)
-    if whole.shape[1] > FEW:  # one after the other, so that nothing grows so large that memory is fetched anew
+    if whole.shape[1] > FEW or more.ndim > whole.ndim:  # one after the other: no array of these is all too large
         return _balance_of_two(part / size), _balance_of_two((part + more) / size)
     fractions = np.empty((2, *whole.shape))  # (before and after, resources, rows)
     np.divide(part, size, out=fractions[0])
     np.divide(part + more, size, out=fractions[1])
-    before, after = _balance_of_two(fractions.swapaxes(0, 1))
+    before, after = _balance_of_two(fractions)
     return before, after
 
 
 def _balance_of_two(fractions: Fractions) -> Scores:
     """Return 100 less half the difference of two fractions, which may pass 1 and are written over."""
-    np.minimum(fractions, 1.0, out=fractions)  # (resources, ...)
-    spread = fractions[0] - fractions[1]
+    np.minimum(fractions, 1.0, out=fractions)  # (..., resources, rows)
+    spread = fractions[..., 0, :] - fractions[..., 1, :]
     np.abs(spread, out=spread)
     spread *= -0.5  # a power of two: exact
     spread += 1.0
     spread *= 100.0
     scores: Scores = spread.astype(np.int64)  # truncated
     return scores
+
+
+def _each_balance(fractions: Fractions, there: npt.NDArray[np.bool_]) -> Scores:
+    """Return the balance of one state's fractions, or of each of several states' (states, resources, rows)."""
+    if fractions.ndim == there.ndim:
+        return _balance(fractions, there)
+    return np.stack([_balance(each, there) for each in fractions])
 
 
 def _balance(fractions: Fractions, there: npt.NDArray[np.bool_]) -> Scores:

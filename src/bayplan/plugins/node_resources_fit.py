@@ -164,7 +164,7 @@ class NodeResourcesFit(Plugin[Requests, State]):
     def fits(self, state: State, view: View) -> Mask:
         """Compare without saying why."""
         free = view.allocatable(state.needs) - view.requested(state.needs)  # (needs, rows)
-        fits: Mask = np.logical_and.reduce(free >= state.needed)  # (rows,)
+        fits: Mask = np.logical_and.reduce(free >= state.needed, axis=-2)  # (rows,)
         return fits
 
     def filter(self, state: State, view: View) -> Ruling:
@@ -210,6 +210,16 @@ class NodeResourcesFit(Plugin[Requests, State]):
         weights = np.where(scores > 0, weight, 0).sum(axis=0)
         mean = np.floor(total / np.maximum(weights, 1) + 0.5)  # round half away from zero; never negative
         return np.where(weights > 0, mean, 0).astype(np.int64)
+
+    def stacked(self, states: Sequence[State]) -> State | None:
+        """Stack the amounts of pods that need, and are scored by, the same resources with weights of one."""
+        first = states[0]
+        if self.strategy != _least_allocated or first.weights is not None or first.nonzero is not None:
+            return None
+        if any(state.names != first.names or state.weight != first.weight for state in states):
+            return None
+        needed = np.stack([state.needed for state in states])  # (states, needs, 1)
+        return first._replace(needed=needed, scored=np.stack([state.scored for state in states]))
 
     def row(self, state: State, view: View) -> Callable[[int], int] | None:
         """Answer for one row over the columns' own memory; only for the usual strategy."""
@@ -283,15 +293,16 @@ def _mean(state: State, whole: Int64s, share: Int64s, ease: Ease) -> Scores:
             share //= whole
         if state.weights is not None:
             share *= state.weights
-        mean: Scores = share[0] + share[1] if len(share) == PAIR else np.add.reduce(share)  # (rows,)
+        is_pair = share.shape[-2] == PAIR
+        mean: Scores = share[..., 0, :] + share[..., 1, :] if is_pair else np.add.reduce(share, axis=-2)  # (rows,)
         if state.weight == PAIR:
             mean >>= 1
         else:
             mean //= state.weight
         return mean
     there, weight = whole > 0, 1 if state.weights is None else state.weights
-    total = np.where(there, weight * (share // np.maximum(whole, 1)), 0).sum(axis=0)
-    of_those: Scores = total // np.maximum(np.where(there, weight, 0).sum(axis=0), 1)
+    total = np.where(there, weight * (share // np.maximum(whole, 1)), 0).sum(axis=-2)
+    of_those: Scores = total // np.maximum(np.where(there, weight, 0).sum(axis=-2), 1)
     return of_those
 
 
