@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from bayplan.cluster.columns import Bools, Int64s, Rows, window
 from bayplan.cluster.keys import ABSENT
@@ -287,6 +288,7 @@ class GroupView(Topology):
         self.every: Bools = np.ones(len(ids), np.bool_)  # all groups of a plan's view are feasible
         self.every.flags.writeable = False
         self.settled: Int64s | None = None  # what node-only rules score here, once worked out
+        self.tab: npt.NDArray[np.signedinteger[Any]] | None = None  # (groups,) the same as a bonus of all groups
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -177,9 +177,14 @@ class Plan:
             return None
         total = self._scores(view)
         self._note(view)
+        is_settled = total is view.settled  # no tally rule scores: the bonus is the view's own
+        if is_settled and view.tab is not None and len(view.tab) == len(self.groups.size):
+            return view.tab
         width = self._plans.width
         tab = np.full(len(self.groups.size), width.ruled_out, width.dtype)  # (groups,)
         tab[view.ids] = total
+        if is_settled:
+            view.tab = tab
         return tab
 
     def fitting(self, view: GroupView) -> Bools:
@@ -195,7 +200,6 @@ class Plan:
         total = view.settled
         if total is None:
             total = view.settled = self._node_scores(view, every)
-        total = total.copy()
         for rule in self.keys:
             roles, plugin = rule.roles, rule.memo.instance.plugin
             if not roles.scores:
@@ -212,7 +216,7 @@ class Plan:
                 scores = plugin.normalize(state, view.as_rows, scores, every)
             if not roles.is_ours:
                 _check(scores)
-            total += scores * rule.memo.instance.weight
+            total = total + scores * rule.memo.instance.weight
         return total
 
     def _node_scores(self, view: GroupView, every: Bools) -> Int64s:

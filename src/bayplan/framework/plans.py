@@ -57,6 +57,7 @@ class Plans:
 
     def __init__(self, table: Table, profile: Profile, settings: Settings) -> None:
         self.table = table
+        self.profile = profile  # kept, because plans are found by who it is
         self.settings = settings
         self._plans: OrderedDict[Shape, Plan] = OrderedDict()
         self._memos: OrderedDict[tuple[str, int], Memo] = OrderedDict()
