@@ -37,7 +37,7 @@ def test_a_command_shown_exists(line: str) -> None:
     """A reader who types what the document says is understood."""
     name, *words = shlex.split(line, comments=True)
     command = bayplan.get_command(click.Context(bayplan), name)
-    if isinstance(command, click.Group):
+    if isinstance(command, click.Group) and words and words[0] in command.list_commands(click.Context(command)):
         name, *words = words
         command = command.get_command(click.Context(command), name)
 

@@ -19,6 +19,10 @@ import click
 
 COMMANDS: Final = {
     "config": ("bayplan.cli.config:config", "Check, show and convert configuration files."),
+    "playground": (
+        "bayplan.cli.playground:playground",
+        "Run a Kubernetes API server with pretend nodes, for kubectl and schedulers to try.",
+    ),
     "place": ("bayplan.cli.place:place", "Say where each waiting pod of some manifests would go, or why nowhere."),
 }
 INTERRUPTED: Final = 130

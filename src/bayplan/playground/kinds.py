@@ -161,6 +161,10 @@ class Kinds:
         """Look a kind up."""
         return self._kinds.get((group, version, plural))
 
+    def core(self, plural: str) -> Kind:
+        """Give a kind of the core group, which is always served."""
+        return self._kinds["", "v1", plural]
+
     def called(self, api_version: str, name: str) -> Kind | None:
         """Look a kind up by what an object says of itself."""
         found = (kind for kind in self if kind.name == name and kind.api_version == api_version)

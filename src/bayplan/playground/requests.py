@@ -13,7 +13,7 @@ from bayplan.playground import patches, subresources
 from bayplan.playground.bodies import read, read_map
 from bayplan.playground.kinds import Kind
 from bayplan.playground.matching import wanted
-from bayplan.playground.refusals import Refused, bad_request, method_not_allowed, success, unsupported_media
+from bayplan.playground.refusals import bad_request, method_not_allowed, success, unsupported_media
 from bayplan.playground.reviews import answered
 from bayplan.playground.routing import Target
 from bayplan.playground.store import Stored
@@ -209,10 +209,7 @@ def _stored_kind(verbs: Verbs, kind: Kind) -> Kind:
     """Give the kind in whose words an object is stored: of events, that of the core group."""
     if kind.group != "events.k8s.io":
         return kind
-    core = verbs.kinds.find("", "v1", kind.plural)
-    if core is None:
-        raise Refused(500, "InternalError", "events of the core group are not served")
-    return core
+    return verbs.kinds.core(kind.plural)
 
 
 # by method, whether an object is named, and those parts that are not simply parts of an object

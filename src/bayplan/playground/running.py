@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from bayplan.playground.kubelets import Pace
 from bayplan.playground.server import Server
 from bayplan.playground.store import LOG_MAX
 
@@ -41,8 +42,8 @@ class Running:
 
 
 @contextmanager
-def running(*, port: int = 0, log_max: int = LOG_MAX) -> Iterator[Running]:
-    """Run a playground in a thread for as long as the context lasts."""
+def running(*, port: int = 0, log_max: int = LOG_MAX, pace: Pace | None = None) -> Iterator[Running]:
+    """Run a playground in a thread for as long as the context lasts; with a pace, kubelets and controllers work too."""
     begun = threading.Event()
     found: list[Running] = []
     failed: list[BaseException] = []
@@ -50,6 +51,8 @@ def running(*, port: int = 0, log_max: int = LOG_MAX) -> Iterator[Running]:
 
     async def serve() -> None:
         server, end = Server(log_max=log_max), asyncio.Event()
+        if pace is not None:
+            server.live(pace)
         async with server.listening(port):
             loop = asyncio.get_running_loop()
             ends.append((loop, end))

@@ -18,9 +18,15 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from bayplan.playground import discovery
+from bayplan.playground.agenda import Agenda
 from bayplan.playground.bodies import BODY_BYTES_MAX, form_wanted
+from bayplan.playground.controllers.budgets import Budgets
+from bayplan.playground.controllers.cleaning import Cleaning
+from bayplan.playground.controllers.owned import Owned
+from bayplan.playground.controllers.workloads import Workloads
 from bayplan.playground.faults import Fault, Faults
 from bayplan.playground.kinds import Kinds
+from bayplan.playground.kubelets import Kubelets, Pace
 from bayplan.playground.matching import wanted
 from bayplan.playground.reading import is_true, page
 from bayplan.playground.refusals import Refused, internal, method_not_allowed, no_such_path, too_large
@@ -58,10 +64,10 @@ class Server:
         self.verbs = Verbs(self.store, self.kinds, time.time)
         self.faults = Faults()
         self.port = 0
+        self.workers: tuple[object, ...] = ()
         self._watches: set[asyncio.Task[None]] = set()
-        for namespace in self.kinds.of("", "v1"):
-            for name in NAMESPACES if namespace.plural == "namespaces" else ():
-                self.verbs.create(namespace, "", {"metadata": {"name": name}})
+        for name in NAMESPACES:
+            self.verbs.create(self.kinds.core("namespaces"), "", {"metadata": {"name": name}})
 
     @asynccontextmanager
     async def listening(self, port: int = 0) -> AsyncIterator[Server]:
@@ -75,6 +81,17 @@ class Server:
         finally:
             self.cut_watches()
             await runner.cleanup()
+
+    def live(self, pace: Pace) -> None:
+        """Set kubelets and controllers to work, in the running event loop."""
+        agenda = Agenda(self.store)
+        owned = Owned(self.store, agenda)
+        self.workers = (
+            Cleaning(self.verbs, agenda, owned),
+            Workloads(self.verbs, agenda, owned),
+            Budgets(self.verbs, agenda),
+            Kubelets(self.verbs, agenda, pace),
+        )
 
     @property
     def url(self) -> str:

@@ -58,7 +58,8 @@ class Client:
             response = connection.getresponse()
             told = response.read()
             is_json = "json" in response.headers.get("Content-Type", "")
-            return Answer(response.status, json.loads(told) if is_json else {"text": told.decode()}, response.headers)
+            body = json.loads(told) if is_json else {"text": told.decode()}
+            return Answer(response.status, body, dict(response.headers))
         finally:
             connection.close()
 

@@ -132,7 +132,13 @@ def test_watches_are_cut_and_history_expires_on_command(client: Client) -> None:
 
 def test_a_fault_that_is_none_is_refused(client: Client) -> None:
     """What can go wrong is a closed set."""
-    for body in ({"action": "explode"}, {"action": "answer", "code": 200}, {"action": "delay", "seconds": -1}, []):
+    bodies: list[object] = [
+        {"action": "explode"},
+        {"action": "answer", "code": 200},
+        {"action": "delay", "seconds": -1},
+        [],
+    ]
+    for body in bodies:
         assert client.ask("POST", FAULTS, body).code == 400
 
 
