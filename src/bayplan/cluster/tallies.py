@@ -44,7 +44,7 @@ class Scope:
 
     def holds(self, row: int) -> bool:
         """Say whether a row is inside."""
-        return row < len(self.inside) and bool(self.inside[row])
+        return row < len(self.inside) and self.inside.item(row)
 
     def of_rows(self, rows: int) -> Bools:
         """Return for each row whether it is inside."""
@@ -75,7 +75,8 @@ class Domains:
 
     def add(self, row: int, change: int) -> None:
         """Add to the number of the row's domain."""
-        if self.scope is not None and not self.scope.holds(row):
+        scope = self.scope
+        if scope is not None and not scope.holds(row):
             return
         domain_id = self.key.ids.item(row)
         if domain_id == ABSENT:

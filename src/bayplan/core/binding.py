@@ -159,6 +159,8 @@ class Binding:
             elif found is not None:
                 return _rejection(instance, found, "Permit")
         flight.stage = Stage.PERMIT
+        if flight.permits or flight.reservations:  # it will be a while: whoever looks at the pod sees its node
+            self.out.append(Nominate(**who(flight.pod, flight.cause), node=flight.node))
         return None  # advance() goes on, at once if nobody is waited for
 
     # -- what permit rules may do with those who wait
@@ -208,8 +210,6 @@ class Binding:
         flight.stage = Stage.VOLUMES
         flight.deadline_ms = now_ms + _volumes_seconds(flight) * SECOND_MS
         me = who(flight.pod, flight.cause)
-        if flight.reservations:
-            self.out.append(Nominate(**me, node=flight.node))
         for reserved in flight.reserved:
             for old_volume, volume in reserved.volumes:
                 claim = volume.spec.claim_ref

@@ -87,8 +87,8 @@ class Rules:
         return found
 
     def _remembered(self, pod: Pod, profile: Profile, shape: Shape) -> Verdict:
-        totals = self.plan_totals(pod, profile, shape)
         plans = self.plans(profile)
+        totals = self.plan_totals(pod, profile, shape)
 
         def evaluate() -> Evaluation:
             return Attempt(self.table, profile, pod, shape, plans.prepared(shape)).evaluate()

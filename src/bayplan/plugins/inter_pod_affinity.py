@@ -180,10 +180,13 @@ class InterPodAffinity(Plugin[Neighbours, State]):
 
     def fits(self, state: State, view: View) -> Mask:
         """Say where nothing keeps the pod off, without naming what does."""
-        fits = np.ones(len(view), np.bool_)  # (rows,)
+        kept_off: Mask | None = None  # (rows,)
         for asked in (*state.unwelcome, *state.far):
             there = self._any(asked, view)  # nowhere where the key is absent, but for those counted on the row itself
-            fits &= ~(there & view.has(asked.key)) if asked.is_local or asked.more else ~there
+            if asked.is_local or asked.more:
+                there = there & view.has(asked.key)
+            kept_off = there if kept_off is None else kept_off | there
+        fits = np.ones(len(view), np.bool_) if kept_off is None else ~kept_off
         if state.near:
             there = np.ones(len(view), np.bool_)
             for asked in state.near:

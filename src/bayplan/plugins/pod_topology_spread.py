@@ -216,12 +216,13 @@ class PodTopologySpread(Plugin[Spread, State]):
 
     def fits(self, state: State, view: View) -> Mask:
         """Say where every constraint holds, without naming the one that does not."""
-        fits = np.ones(len(view), np.bool_)  # (rows,)
+        fits: Mask | None = None  # (rows,)
         for rule in state.hard:
             most = rule.skew_max - rule.itself + self._least(rule, view) - rule.extra
-            fits &= view.count(rule.tally, rule.key, rule.scope) <= most
-            fits &= view.has(rule.key)
-        return fits
+            mine = view.count(rule.tally, rule.key, rule.scope) <= most
+            mine &= view.has(rule.key)
+            fits = mine if fits is None else fits & mine
+        return np.ones(len(view), np.bool_) if fits is None else fits
 
     def _least(self, rule: Rule, view: View) -> int:
         """Return the smallest number of a domain, or nought while there are fewer domains than asked for."""
