@@ -63,7 +63,7 @@ class Options(msgspec.Struct, frozen=True):
 def playground(context: click.Context, /, **given: object) -> int:
     """Run a Kubernetes API server with pretend nodes, for kubectl and schedulers to try.
 
-    It is one process. Nothing leaves this machine and nothing is kept: it listens on loopback, and what is in it goes with it.
+    It is one process that listens on loopback. Nothing leaves this machine, and what is in it goes with it.
     """
     if context.invoked_subcommand is not None:
         return 0
