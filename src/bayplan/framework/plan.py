@@ -88,9 +88,12 @@ class Plan:
     def _recount(self) -> None:
         used = self._table.columns.rows
         out = np.flatnonzero(self.own.column[:used] < 0)
-        groups = self.groups.of[out]
-        self._off: dict[int, int] = dict(zip(out.tolist(), groups.tolist(), strict=True))
-        self._off_in = np.bincount(groups, minlength=len(self.groups.size)).astype(np.int64)  # (groups,)
+        self._off: dict[int, int] = {}  # rows that the own column rules out -> their groups
+        self._off_in = np.zeros(len(self.groups.size), np.int64)  # (groups,) how many each has
+        if len(out):
+            groups = self.groups.of[out]
+            self._off = dict(zip(out.tolist(), groups.tolist(), strict=True))
+            self._off_in += np.bincount(groups, minlength=len(self._off_in))
         self._flips_seen = self.own.flips_before + len(self.own.flips)
         self._moves_seen = self.groups.moves_before + len(self.groups.moves)
         self._tab = None
