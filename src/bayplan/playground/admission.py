@@ -194,7 +194,8 @@ def _workload(kind: Kind, tree: Map, store: Store) -> None:
     if isinstance(template.get("spec"), dict):
         pod_defaults(opened(template, "spec"))
     for key, value in copied(_MORE.get(kind.plural, {})).items():
-        spec.setdefault(key, value)
+        if spec.get(key) in (None, {}, ""):
+            spec[key] = value
     tree["status"] = {} if kind.plural == "deployments" else {"replicas": 0}
     if kind.plural == "daemonsets":
         numbers = ("currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")

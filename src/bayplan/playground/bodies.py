@@ -1,6 +1,6 @@
 """Bodies: what a client sends as trees, and in which form it wants its answer.
 
-JSON and YAML are read; protobuf is refused with the way around it, since kubectl sends it for a few commands.
+JSON and YAML are read, and the protobuf that kubectl sends for some commands (`protobuf.py`).
 Invariant: no bytes raise anything but Refused.
 Not here: what the trees mean.
 """
@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from bayplan.api.yamltree import Tree, YamlError, documents
+from bayplan.playground.protobuf import decoded
 from bayplan.playground.refusals import Refused, bad_request, unsupported_media
 from bayplan.playground.trees import Map
 
@@ -21,7 +22,6 @@ Form: TypeAlias = Literal["object", "table", "metadata"]
 
 _PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 _JSON: Final = frozenset({"", "application/json", "text/plain", "application/octet-stream"})
-_AROUND: Final = "use `-o yaml --dry-run=client | kubectl apply -f -`"
 
 
 def read_map(raw: bytes, content_type: str) -> Map:
@@ -36,7 +36,7 @@ def read(raw: bytes, content_type: str) -> Tree:
     """Read a body as its content type says."""
     media = content_type.partition(";")[0].strip().lower()
     if media == _PROTOBUF:
-        raise unsupported_media(f"protobuf bodies are not read here; send JSON, or with kubectl {_AROUND}")
+        return decoded(raw)
     if media in {"application/yaml", "application/x-yaml"}:
         return _yaml(raw)
     if media in _JSON or media.endswith("+json"):

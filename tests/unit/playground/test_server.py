@@ -67,6 +67,8 @@ def test_yaml_is_read(client: Client) -> None:
         (b"[" * 100_000, "application/json", 400),
         (b"a: [", "application/yaml", 400),
         (b"k8s\0", "application/vnd.kubernetes.protobuf", 415),
+        (b"k8s\0\xff", "application/vnd.kubernetes.protobuf", 400),
+        (b"json", "application/vnd.kubernetes.protobuf", 400),
         (b"x", "image/png", 415),
         (b" " * (3 * 2**20 + 1), "application/json", 413),
     ],
