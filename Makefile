@@ -19,6 +19,7 @@ CASES ?=
 WORKLOADS ?=
 FLOOR_SHARE ?=
 HISTORY ?=
+ONE ?=
 
 .PHONY: help
 help:  ## list what can be asked
@@ -84,6 +85,10 @@ parity-fuzz: $(READY)  ## compare with kube-scheduler's own code on random clust
 .PHONY: engine-check
 engine-check: $(READY)  ## compare what is remembered with what is recomputed, over random histories (N=, SEED=)
 	@$(BIN)/python -m tests.engine.check --oracle --n $(N) $(if $(SEED),--seed $(SEED))
+
+.PHONY: histories
+histories: $(READY)  ## live through simulated histories of a cluster, with faults (N=, SEED=; ONE=seed sees one again)
+	@$(BIN)/python -m tests.histories.run --n $(N) $(if $(SEED),--seed $(SEED)) $(if $(ONE),--one $(ONE))
 
 .PHONY: bench-engine
 bench-engine: $(READY)  ## measure decisions against their floors (WORKLOADS="a b", FLOOR_SHARE=0.5)

@@ -137,6 +137,8 @@ class Audit:
                 yield from self._judge_volume(effect)
             case Record(reason="FailedScheduling"):
                 self._held.pop(effect.uid, None)
+            case Record(reason="Scheduled"):
+                yield from self._judge_claim(effect)
             case Nominate():
                 yield from self._judge_nomination(effect)
             case Bind():
@@ -167,6 +169,13 @@ class Audit:
             yield from self._misfits(pod, node)
         self._sent[effect.uid] = (effect, pod)
         self._by_write[effect.write] = effect
+
+    def _judge_claim(self, effect: Record) -> Iterator[str]:
+        """Doubt a pod that is said to be scheduled, though it has no node and no binding that may yet succeed."""
+        pod = self._pods.get((effect.namespace, effect.name))
+        is_known = pod is not None and pod.metadata.uid == effect.uid
+        if pod is not None and is_known and not pod.spec.node_name and effect.uid not in self._sent:
+            yield f"{effect.name} is said to be scheduled, but its binding was refused"
 
     def _judge_nomination(self, effect: Nominate) -> Iterator[str]:
         """Count a pod in from when its volumes are about to be bound."""

@@ -130,7 +130,8 @@ class World:
             due = [*(when for when, *_ in (*self._writes, *self._results)), *self._ready.values()]
             due = [when for when in due if when > self.now_ms]
             if turn.is_idle:
-                self.now_ms = max(self.now_ms + 1, min([*due, turn.wake_at_ms or self.now_ms + 1000]))
+                soon = min([*due, turn.wake_at_ms or self.now_ms + 1000, self.now_ms + QUIET_MS])
+                self.now_ms = max(self.now_ms + 1, soon)
         self.wrong.append("it did not come to rest")
 
     def _is_settled(self, turn: Turn) -> bool:
