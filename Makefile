@@ -90,6 +90,14 @@ engine-check: $(READY)  ## compare what is remembered with what is recomputed, o
 histories: $(READY)  ## live through simulated histories of a cluster, with faults (N=, SEED=; ONE=seed sees one again)
 	@$(BIN)/python -m tests.histories.run --n $(N) $(if $(SEED),--seed $(SEED)) $(if $(ONE),--one $(ONE))
 
+.PHONY: control-plane
+control-plane: $(READY)  ## build etcd, Kubernetes' programs and kubectl, once, and name them
+	@$(BIN)/python -m tests.cluster.programs
+
+.PHONY: playground-check
+playground-check: $(READY)  ## try the real kubectl on the playground
+	@$(BIN)/python -m pytest -m slow tests/cluster
+
 .PHONY: bench-engine
 bench-engine: $(READY)  ## measure decisions against their floors (WORKLOADS="a b", FLOOR_SHARE=0.5)
 	@$(BIN)/python -m bench.engine $(if $(FLOOR_SHARE),--floor-share $(FLOOR_SHARE)) $(if $(HISTORY),--history $(HISTORY)) $(WORKLOADS)

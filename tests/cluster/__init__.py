@@ -1,0 +1,1 @@
+"""Tests with Kubernetes' own programs, built from their public modules; all of them are slow."""
