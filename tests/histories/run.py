@@ -48,11 +48,12 @@ def main() -> int:
         return bool(told.wrong)
     seed = options.seed or str(int(time.time()))
     counts: Counter[str] = Counter()
-    failed = 0
+    failed, digest = 0, hashlib.sha256()
     for number in range(options.n):
         one = f"{seed}.{number}"
         told = tried(one, every_turn=False)
         counts.update(told.counts)
+        digest.update(told.effects)
         if told.wrong:
             failed += 1
             report(one, told)
@@ -62,6 +63,7 @@ def main() -> int:
     if options.n >= COUNTED_FROM and rare:
         print(f"too rare to tell anything: {', '.join(sorted(rare))}")
         failed += 1
+    print(f"effects {digest.hexdigest()}")
     print(f"histories {options.n} failed {failed} seed {seed}")
     return bool(failed)
 

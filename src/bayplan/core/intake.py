@@ -120,7 +120,7 @@ class Intake:
         core.lane.reader.forget(uid)
         flight = core.binding.confirm(pod, uid) if pod.spec.node_name else core.binding.undo(uid)
         fold.put(core.table, pod)
-        if flight is not None and pod.spec.node_name != flight.node:
+        if flight is not None and (pod.spec.node_name != flight.node or pod.status.phase in FINISHED):
             self.note(frozenset({Change.POD_GONE}), flight.node)
         if old is None or not old.spec.node_name:
             core.tell(uid, f"seen on {pod.spec.node_name}" if pod.spec.node_name else f"ended: {pod.status.phase}")

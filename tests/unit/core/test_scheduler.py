@@ -177,6 +177,15 @@ def test_a_pod_that_somebody_else_bound_frees_our_room() -> None:
     assert not core.binding.flights
 
 
+def test_a_pod_that_ended_unheard_frees_its_room_for_others() -> None:
+    """It was assumed, and the first that is heard of it is that it has run and ended."""
+    core, pod = a_core(), a_pod("web", cpu=1)
+    told(core, node("a", cpu=1), pod, a_pod("next", cpu=1))
+    over = bound(replace(pod, status=replace(pod.status, phase="Succeeded")), "a")
+
+    assert binds(told(core, over, at_ms=DAY_MS + 9000)) == [("next", "a")]
+
+
 def test_a_pod_deleted_on_its_way_frees_its_room_for_others() -> None:
     """Whoever waits for the room gets it."""
     core, pod = a_core(), a_pod("web", cpu=1)
