@@ -26,11 +26,11 @@ from bayplan.cluster.columns import Row
 from bayplan.cluster.reach import reach_terms
 from bayplan.cluster.table import Stray, Table
 from bayplan.cluster.trial import Trial
-from bayplan.core.points import Permitted, Wait, guarded, permitting, reserving
+from bayplan.core.points import Around, Permitted, Wait, guarded
 from bayplan.core.waiting import SECOND_MS, Rejection, Waiting
 from bayplan.framework.guard import PluginFault
 from bayplan.framework.plugin import Code, Outcome
-from bayplan.framework.profile import Instance
+from bayplan.framework.profile import Instance, Profile
 
 UNSCHEDULABLE: Final = "Unschedulable"
 ERROR: Final = "SchedulerError"
@@ -103,6 +103,7 @@ class Binding:
         self.slow: dict[str, Flight] = {}  # those that wait for permission or volumes
         self._by_write: dict[int, Flight] = {}
         self.out = out
+        self._around: dict[int, Around] = {}  # by profile
         self._writes = 0
 
     # 1 assume, reserve, ask for permission
@@ -124,9 +125,15 @@ class Binding:
             raise ValueError(f"row {row} was chosen, but has no node")
         return node.metadata.name
 
-    @staticmethod
-    def _reserve(flight: Flight) -> Rejection | None:
-        rules = reserving(flight.waiting.profile)
+    def around(self, profile: Profile) -> Around:
+        """Return a profile's rules around a placement."""
+        found = self._around.get(id(profile))
+        if found is None:
+            found = self._around[id(profile)] = Around(profile)
+        return found
+
+    def _reserve(self, flight: Flight) -> Rejection | None:
+        rules = self.around(flight.waiting.profile).reserving
         flight.reserving = [instance for instance, _ in rules]  # all of them, should any fail
         for instance, rule in rules:
             try:
@@ -143,7 +150,7 @@ class Binding:
         return None
 
     def _permit(self, flight: Flight, now_ms: int) -> Rejection | None:
-        for instance, rule in permitting(flight.waiting.profile):
+        for instance, rule in self.around(flight.waiting.profile).permitting:
             try:
                 found = guarded(
                     instance,
@@ -368,7 +375,7 @@ class Binding:
         return flight
 
     def _give_back(self, flight: Flight) -> None:
-        plugins = dict(reserving(flight.waiting.profile))
+        plugins = dict(self.around(flight.waiting.profile).reserving)
         for instance in reversed(flight.reserving):
             try:
                 guarded(

@@ -63,16 +63,14 @@ class Sorts(Protocol):
     def queue_key(self, pod: Pod, since: float) -> tuple[float, ...]: ...
 
 
-def reserving(profile: Profile) -> list[tuple[Instance, Reserves]]:
-    """Return the rules that reserve, in order."""
-    found = profile.points.get("reserve", ())
-    return [(instance, instance.plugin) for instance in found if isinstance(instance.plugin, Reserves)]
+class Around:
+    """The rules of a profile that have a say around a placement, each list in order; found once."""
 
-
-def permitting(profile: Profile) -> list[tuple[Instance, Permits]]:
-    """Return the rules that permit, in order."""
-    found = profile.points.get("permit", ())
-    return [(instance, instance.plugin) for instance in found if isinstance(instance.plugin, Permits)]
+    def __init__(self, profile: Profile) -> None:
+        reserve, permit = profile.points.get("reserve", ()), profile.points.get("permit", ())
+        self.profile = profile
+        self.reserving = [(one, one.plugin) for one in reserve if isinstance(one.plugin, Reserves)]
+        self.permitting = [(one, one.plugin) for one in permit if isinstance(one.plugin, Permits)]
 
 
 def sorting(profile: Profile) -> Callable[[Pod, float], tuple[float, ...]]:

@@ -26,7 +26,7 @@ from bayplan.core.binding import ERROR, UNSCHEDULABLE, Binding, Stage, who
 from bayplan.core.intake import Intake
 from bayplan.core.known import Known
 from bayplan.core.pod_lane import PodLane
-from bayplan.core.points import permitting, sorting
+from bayplan.core.points import sorting
 from bayplan.core.queue import Queue
 from bayplan.core.rebuild import rebuilt
 from bayplan.core.settings import CoreSettings
@@ -73,7 +73,7 @@ class Core:
         self.intake = Intake(self)
         self.now_ms = 0
         self.turns = 0
-        self.has_permits = any(permitting(profile) for profile in self.profiles.values())
+        self.has_permits = any(self.binding.around(profile).permitting for profile in self.profiles.values())
         self.out: list[Effect] = self.binding.out
         self.notes: list[str] = []
         self._inbox: deque[Event] = deque()
