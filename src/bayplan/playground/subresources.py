@@ -33,16 +33,15 @@ def bind(verbs: Verbs, pods: Kind, key: Key, binding: Map) -> None:
     pod = verbs.get(pods, key).tree
     _check_binding(pod, binding)
 
-    def bound(new: Map) -> None:
-        opened(new, "spec")["nodeName"] = text(binding, "target", "name")
-        for field in ("labels", "annotations"):
-            if given := pairs(binding, "metadata", field):
-                opened(new, "metadata", field).update(given)
-        status = opened(new, "status")
-        status.pop("nominatedNodeName", None)
-        set_condition(status, "PodScheduled", "True", stamp(verbs.clock()))
-
-    verbs.amend(pods, key, bound)
+    meta, status = {**mapping(pod, "metadata")}, {**mapping(pod, "status")}
+    for field in ("labels", "annotations"):
+        if given := pairs(binding, "metadata", field):
+            meta[field] = {**mapping(meta, field), **given}
+    status.pop("nominatedNodeName", None)
+    set_condition(status, "PodScheduled", "True", stamp(verbs.clock()))
+    spec: Map = {**mapping(pod, "spec"), "nodeName": text(binding, "target", "name")}
+    # what a binding does not change is shared with the pod as it was: bindings are what a scheduler does most
+    verbs.replace(pods, key, {**pod, "metadata": meta, "spec": spec, "status": status})
 
 
 def _check_binding(pod: Map, binding: Map) -> None:
