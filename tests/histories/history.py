@@ -20,6 +20,7 @@ from bayplan.core.points import Gatehouse, Wait
 from bayplan.core.queue import Settings
 from bayplan.core.scheduler import Core
 from bayplan.core.settings import CoreSettings
+from bayplan.core.waiting import Place
 from bayplan.framework.plugin import Plugin
 from bayplan.framework.profile import DEFAULT_SCHEDULER, Instance, Profile
 from bayplan.framework.registry import Registry
@@ -87,10 +88,22 @@ def live(seed: str, *, every_turn: bool = False) -> Told:
             world.wrong += table_differences(world.core)
         if world.wrong:
             break
+    world.counts += transitions(world.core)
     if not world.wrong:
         world.wrong += table_differences(world.core)
         world.wrong += forgotten(world, some_profiles(which))
     return Told(tuple(world.wrong), world.counts, msgspec.json.encode(world.effects))
+
+
+def transitions(core: Core) -> Counter[str]:
+    """Count how pods moved through the queue, and what moved them."""
+    counts: Counter[str] = Counter()
+    for line in core.stories.lines():
+        if line.what in set(Place):
+            counts[f"queue: {line.what}"] += 1
+        if line.what in {Place.ACTIVE, Place.BACKING_OFF}:
+            counts.update(f"moved by: {why}" for why in line.why.split(", "))
+    return counts
 
 
 def table_differences(core: Core) -> Iterator[str]:

@@ -30,7 +30,7 @@ def report(seed: str, told: Told) -> None:
     print(f"history {seed} failed:")
     for line in told.wrong[:SHOWN_MOST]:
         print(f"  {line}")
-    print(f"  to see it again: make histories ONE={seed}")
+    print(f"  to see it again: make histories ONE={seed}", flush=True)
 
 
 def main() -> int:

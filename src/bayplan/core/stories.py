@@ -8,7 +8,8 @@ Not here: what is shown of them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 LINES_MAX: Final = 32
@@ -56,6 +57,10 @@ class Stories:
         while self.bytes > self._bytes_max and len(self._stories) > 1:
             oldest = next(iter(self._stories))
             self.bytes -= sum(line.bytes for line in self._stories.pop(oldest))
+
+    def lines(self) -> Iterator[Line]:
+        """Return the lines of all stories."""
+        return chain.from_iterable(self._stories.values())
 
     def of(self, uid: str) -> Sequence[Line]:
         """Return a pod's story."""
