@@ -23,6 +23,7 @@ from bayplan.playground.bodies import BODY_BYTES_MAX, form_wanted
 from bayplan.playground.controllers.budgets import Budgets
 from bayplan.playground.controllers.cleaning import Cleaning
 from bayplan.playground.controllers.owned import Owned
+from bayplan.playground.controllers.volumes import Volumes
 from bayplan.playground.controllers.workloads import Workloads
 from bayplan.playground.faults import Fault, Faults
 from bayplan.playground.kinds import Kinds
@@ -90,6 +91,7 @@ class Server:
             Cleaning(self.verbs, agenda, owned),
             Workloads(self.verbs, agenda, owned),
             Budgets(self.verbs, agenda),
+            Volumes(self.verbs, agenda),
             Kubelets(self.verbs, agenda, pace),
         )
 

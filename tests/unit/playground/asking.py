@@ -4,7 +4,7 @@ Not here: what is claimed (the tests beside this module).
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any, NamedTuple
@@ -109,3 +109,18 @@ def labelled(name: str, **labels: str) -> Body:
 def seen(event: Body) -> tuple[str, str]:
     """Give an event's type and its object's name."""
     return event["type"], event["object"]["metadata"].get("name", "")
+
+
+def awaited(client: Client, path: str, holds: Callable[[Body], bool]) -> Body:
+    """Watch a collection until what is asked for holds of one of its objects."""
+    with client.watch(f"{path}?watch=1&timeoutSeconds=10") as events:
+        for event in events:
+            if event["type"] != "DELETED" and holds(event["object"]):
+                return dict(event["object"])
+    raise AssertionError(f"not seen at {path}: {client.get(path).body}")
+
+
+def gone(client: Client, path: str, name: str) -> bool:
+    """Watch a collection until an object is deleted."""
+    with client.watch(f"{path}?watch=1&resourceVersion=1&timeoutSeconds=10") as events:
+        return any(event["type"] == "DELETED" and event["object"]["metadata"]["name"] == name for event in events)

@@ -1,40 +1,14 @@
 """Pretend kubelets and controllers: what becomes of pods and workloads, watched as a client would."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from bayplan.playground.kubelets import ENDS, RUNS_FOR, Pace
-from bayplan.playground.running import running
-from tests.unit.playground.asking import PODS, Body, Client, labelled, pod
+from bayplan.playground.kubelets import ENDS, RUNS_FOR
+from tests.unit.playground.asking import PODS, Body, Client, awaited, gone, labelled, pod
 
 APPS = "/apis/apps/v1/namespaces/default"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
-NODE = {"metadata": {"name": "n"}, "status": {"capacity": {"cpu": "2", "memory": "4Gi", "pods": "10"}}}
-
-
-@pytest.fixture
-def live() -> Iterator[Client]:
-    """Run a playground whose kubelets lose no time, with one node."""
-    with running(pace=Pace(start_s=0.0, end_s=0.0)) as server:
-        client = Client(server.server.port)
-        client.make("/api/v1/nodes", NODE)
-        yield client
-
-
-def awaited(client: Client, path: str, holds: Callable[[Body], bool]) -> Body:
-    """Watch a collection until what is asked for holds of one of its objects."""
-    with client.watch(f"{path}?watch=1&timeoutSeconds=10") as events:
-        for event in events:
-            if event["type"] != "DELETED" and holds(event["object"]):
-                return dict(event["object"])
-    raise AssertionError(f"not seen at {path}: {client.get(path).body}")
-
-
-def gone(client: Client, path: str, name: str) -> bool:
-    """Watch a collection until an object is deleted."""
-    with client.watch(f"{path}?watch=1&resourceVersion=1&timeoutSeconds=10") as events:
-        return any(event["type"] == "DELETED" and event["object"]["metadata"]["name"] == name for event in events)
 
 
 def phase(name: str) -> Callable[[Body], bool]:
