@@ -9,11 +9,11 @@ Not here: carrying them out, and what the API server answers.
 from __future__ import annotations
 
 import enum
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
 import msgspec
 
-from bayplan.api.objects import Object
+from bayplan.api.objects import Object, Pod, uid_of
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag_field="event"):
@@ -139,3 +139,18 @@ class Stop(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag_field="effec
 
 Effect: TypeAlias = Bind | Evict | Nominate | PatchStatus | Record | BindVolume | SelectNode | Ask
 AnyEffect: TypeAlias = Effect | Stop
+
+
+class Who(TypedDict):
+    """Whom an effect is about, and why there is one."""
+
+    uid: str
+    namespace: str
+    name: str
+    cause: str
+
+
+def who(pod: Pod, cause: str) -> Who:
+    """Name a pod for an effect."""
+    meta = pod.metadata
+    return {"uid": uid_of(pod), "namespace": meta.namespace, "name": meta.name, "cause": cause}

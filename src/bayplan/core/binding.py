@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from typing import Final, TypeAlias, TypedDict
+from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
 from bayplan.api.claims import PersistentVolume, PersistentVolumeClaim
 from bayplan.api.durations import Duration
-from bayplan.api.messages import Ask, Bind, BindVolume, Effect, Ending, Nominate, Record, SelectNode
-from bayplan.api.objects import Object, Pod, uid_of
+from bayplan.api.messages import Ask, Bind, BindVolume, Effect, Ending, Nominate, Record, SelectNode, who
+from bayplan.api.objects import Object, Pod
 from bayplan.cluster.books.volumes import Reserved
 from bayplan.cluster.claims import BIND_COMPLETED, SELECTED_NODE, Reservation
 from bayplan.cluster.columns import Row
@@ -440,21 +440,6 @@ class Binding:
         times = [until for flight in self.slow.values() for until, _ in flight.permits.values()]
         times += [one.deadline_ms for one in self.slow.values() if one.stage is Stage.VOLUMES and not one.writes]
         return min(times, default=None)
-
-
-class Who(TypedDict):
-    """Whom an effect is about, and why there is one."""
-
-    uid: str
-    namespace: str
-    name: str
-    cause: str
-
-
-def who(pod: Pod, cause: str) -> Who:
-    """Name a pod for an effect."""
-    meta = pod.metadata
-    return {"uid": uid_of(pod), "namespace": meta.namespace, "name": meta.name, "cause": cause}
 
 
 def _rejection(instance: Instance, found: Outcome, point: str) -> Rejection | None:

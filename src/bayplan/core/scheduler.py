@@ -15,14 +15,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from bayplan.api.messages import AnyEffect, Effect, Event, Listed, Nominate, PatchStatus, Record, Stop
+from bayplan.api.messages import AnyEffect, Effect, Event, Listed, Nominate, PatchStatus, Record, Stop, who
 from bayplan.api.objects import Pod
 from bayplan.cluster.claims import Reservation
 from bayplan.cluster.shapes import VOLUMES
 from bayplan.cluster.table import Table
 from bayplan.cluster.view import View
 from bayplan.core import settings
-from bayplan.core.binding import ERROR, UNSCHEDULABLE, Binding, Stage, who
+from bayplan.core.binding import ERROR, UNSCHEDULABLE, Binding, Stage
 from bayplan.core.intake import Intake
 from bayplan.core.known import Known
 from bayplan.core.pod_lane import PodLane

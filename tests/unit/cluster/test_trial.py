@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayplan.api.messages import Bind, Evict, Nominate
+from bayplan.api.messages import Bind, Evict, Nominate, Who, who
 from bayplan.api.objects import Pod, uid_of
 from bayplan.cluster.columns import Row
 from bayplan.cluster.table import Table
@@ -68,9 +68,9 @@ def a_table() -> Table:
     return a_cluster(*CLUSTER_NODES, RUNS)
 
 
-def told(pod: Pod) -> dict[str, str]:
+def told(pod: Pod) -> Who:
     """Return how an effect names a pod."""
-    return {"uid": uid_of(pod), "namespace": "default", "name": pod.metadata.name, "cause": "test"}
+    return who(pod, "test")
 
 
 def test_what_is_kept_is_told_in_order() -> None:
