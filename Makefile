@@ -98,6 +98,10 @@ control-plane: $(READY)  ## build etcd, Kubernetes' programs and kubectl, once, 
 playground-check: $(READY)  ## try the real kubectl on the playground
 	@$(BIN)/python -m pytest -m slow tests/cluster
 
+.PHONY: bench-playground
+bench-playground: $(READY)  ## measure the playground: requests, watchers, a long list, memory, the start
+	@$(BIN)/python -m bench.playground
+
 .PHONY: bench-engine
 bench-engine: $(READY)  ## measure decisions against their floors (WORKLOADS="a b", FLOOR_SHARE=0.5)
 	@$(BIN)/python -m bench.engine $(if $(FLOOR_SHARE),--floor-share $(FLOOR_SHARE)) $(if $(HISTORY),--history $(HISTORY)) $(WORKLOADS)
