@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from bayplan.cluster.books import Book
 from bayplan.cluster.books.near import Near
@@ -104,12 +105,19 @@ def _left_over(table: Table, dead: list[int]) -> Dump:
     columns = table.columns
     found: Dump = {}
     for name, column in vars(columns).items():
-        if isinstance(column, np.ndarray) and np.any(column[..., dead]):
+        if isinstance(column, np.ndarray) and np.any(column[..., dead] != _of_free_row(table, name)):
             found[name] = column[..., dead].tolist()
     for row in dead:
         if table.nodes[row] is not None or table.on_row[row]:
             found[f"row {row}"] = (table.nodes[row], dict(table.on_row[row]))
     return found
+
+
+def _of_free_row(table: Table, column: str) -> npt.NDArray[np.int64]:
+    """Return what a column has in a row without a node: nought, but for divisors, which are one."""
+    if column != "allocatable":
+        return np.zeros(1, np.int64)
+    return np.array([[name != "pods"] for name in table.columns.resources], np.int64)  # (resources, 1)
 
 
 def _name(table: Table, row: int) -> str:

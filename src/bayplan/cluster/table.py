@@ -22,7 +22,7 @@ from bayplan.cluster.books.owners import Owners
 from bayplan.cluster.books.ports import Ports
 from bayplan.cluster.books.volumes import Touched, VolumeBooks
 from bayplan.cluster.catalogues import CarriedTerms, Catalogue, Images
-from bayplan.cluster.columns import CPU, MEMORY, SMALL, Columns, Row, RowLog, Rows
+from bayplan.cluster.columns import CPU, MEMORY, PODS, SMALL, Columns, Row, RowLog, Rows
 from bayplan.cluster.keys import Key, Keys
 from bayplan.cluster.residents import Resident, Residents
 from bayplan.cluster.rows import tolerated
@@ -130,6 +130,8 @@ class Table:
         self.nodes[row] = None
         self.avoided.put(row, {})
         self.columns.clear(row)
+        self.columns.allocatable[:, row] = 1  # nothing is ever divided by nought for the sake of a row that is free,
+        self.columns.allocatable[PODS, row] = 0  # and no pod fits there
         self._free.append(row)
         self._log_node(row)
         self.count -= 1

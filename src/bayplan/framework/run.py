@@ -98,7 +98,9 @@ class Rules:
             score = int(totals[row])
             if score >= 0:
                 self.start = row + 1
-                return Verdict(row, score, evaluate, plans.reserve_of(shape))
+                verdict = Verdict(row, score, evaluate, plans.reserve_of(shape))
+                verdict.totals = totals
+                return verdict
         return Verdict(None, None, evaluate)
 
     def plan_totals(self, pod: Pod, profile: Profile, shape: Shape) -> Totals | None:

@@ -20,6 +20,7 @@ from bayplan.framework.profile import Instance
 
 if TYPE_CHECKING:
     from bayplan.cluster.view import View
+    from bayplan.framework.own import Totals
 
 NO_NODES = "no nodes available to schedule pods"
 FITTING, NOT_TRIED = -1, -2
@@ -170,7 +171,7 @@ class Evaluation:
 class Verdict:
     """What one attempt concluded: a row, or why there is none."""
 
-    __slots__ = ("_evaluate", "_evaluation", "_reserve", "row", "score")
+    __slots__ = ("_evaluate", "_evaluation", "_reserve", "row", "score", "totals")
 
     def __init__(
         self,
@@ -184,6 +185,7 @@ class Verdict:
         self._evaluate = evaluate
         self._reserve = reserve  # what a row would take, where it is known without evaluating
         self._evaluation: Evaluation | None = None
+        self.totals: Totals | None = None  # (rows,) as a plan answered; written over by the next answer
 
     @property
     def evaluation(self) -> Evaluation:
@@ -213,4 +215,6 @@ class Verdict:
     @property
     def among(self) -> int:
         """Return how many nodes were equally good."""
+        if self.totals is not None and self._evaluation is None:
+            return int(np.count_nonzero(self.totals == self.score))
         return len(self.evaluation.best)
