@@ -7,7 +7,6 @@ Not here: what is shown of them.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
@@ -40,7 +39,7 @@ class Stories:
     def __init__(self, bytes_max: int = BYTES_MAX) -> None:
         self.bytes = 0
         self._bytes_max = bytes_max
-        self._stories: dict[str, deque[Line]] = {}  # the one added to last is last
+        self._stories: dict[str, list[Line]] = {}  # the one added to last is last
 
     def tell(self, uid: str, line: Line) -> None:
         """Add a line to a pod's story."""
@@ -48,12 +47,12 @@ class Stories:
             line = line._replace(why=f"{line.why[: CHARACTERS_MAX - 4]} ...")
         story = self._stories.pop(uid, None)
         if story is None:
-            story = deque()
+            story = []  # a deque would take a block of 64 places for the one or two lines that most have
         self._stories[uid] = story
         story.append(line)
         self.bytes += line.bytes
         if len(story) > LINES_MAX:
-            self.bytes -= story.popleft().bytes
+            self.bytes -= story.pop(0).bytes
         while self.bytes > self._bytes_max and len(self._stories) > 1:
             oldest = next(iter(self._stories))
             self.bytes -= sum(line.bytes for line in self._stories.pop(oldest))
