@@ -77,7 +77,7 @@ class Reader:
     def _stands(self, known: Known, pod: Pod) -> bool:
         table = self._table
         return known.cluster == table.meanings.value + table.avoided.version and (
-            not pod.spec.volumes or known.volumes == table.volumes.version
+            not pod.spec.volumes or known.volumes == table.volumes.version_for(pod)
         )
 
     def forget(self, uid: str) -> None:
@@ -86,7 +86,9 @@ class Reader:
 
     def _known(self, pod: Pod) -> Known:
         table = self._table
-        return Known(table.meanings.value + table.avoided.version, table.volumes.version if pod.spec.volumes else 0)
+        return Known(
+            table.meanings.value + table.avoided.version, table.volumes.version_for(pod) if pod.spec.volumes else 0
+        )
 
     def _taken(self, pod: Pod, last: Taken | None) -> Taken:
         if pod.spec.affinity is not None and (last is None or last.pod is not pod):

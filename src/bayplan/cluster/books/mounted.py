@@ -26,6 +26,8 @@ class Mounted:
 
     def __init__(self) -> None:
         self.version = 0  # rises when a claim is named or used first, or no more
+        self.inline = 0  # rises when a volume that pods name themselves is named first, or no more
+        self.versions: dict[str, int] = {}  # claim -> rises when it is named or used first, or no more
         self.answers = 0  # rises when a claim that a rule watches is used first, or no more
         self._on_row: dict[int, dict[str, Resident]] = {}  # row -> uid -> resident with mounts
         self._rows_of: dict[str, dict[int, int]] = {}  # claim -> row -> how often pods there name it or had it made
@@ -48,7 +50,7 @@ class Mounted:
             was_used = key in self._uses
             _count(self._uses, key, sign)
             if was_used != (key in self._uses):
-                self.version += 1
+                self._changed(key)
                 self.answers += key in self._watched
         if any(_is_doubtful(volume) for volume in mounts.volumes):
             _count(self._doubtful, row, sign)
@@ -66,7 +68,13 @@ class Mounted:
             name = volume.key if isinstance(volume, MountedClaim) else _inline_name(volume.driver, volume.handle)
             was_named = name in self._namings
             _count(self._namings, name, sign)
-            self.version += was_named != (name in self._namings)
+            if was_named != (name in self._namings):
+                self._changed(name)
+                self.inline += not isinstance(volume, MountedClaim)
+
+    def _changed(self, name: str) -> None:
+        self.version += 1
+        self.versions[name] = self.versions.get(name, 0) + 1
 
     def on(self, row: int) -> Iterable[Resident]:
         """Return the pods on a row that have volumes a rule looks at."""

@@ -97,6 +97,17 @@ class VolumeBooks:
         """Rises whenever what rules see of a waiting pod's volumes may be another."""
         return self._own_version + self.claims.version + self.mounted.version
 
+    def version_for(self, pod: Pod) -> int:
+        """Rise whenever what rules see of this pod's volumes may be another, whoever else's changes."""
+        version = self._own_version + self.mounted.inline
+        for volume in pod.spec.volumes:
+            claim = volume.persistent_volume_claim
+            if claim is not None or volume.ephemeral is not None:
+                name = claim.claim_name if claim is not None else f"{pod.metadata.name}-{volume.name}"
+                key = f"{pod.metadata.namespace}/{name}"
+                version += self.claims.version_of(key) + self.mounted.versions.get(key, 0)
+        return version
+
     @property
     def changes(self) -> int:
         """Rises whenever anything here changes but what belongs to one row: who mounts what there, what is attached."""
@@ -195,6 +206,7 @@ class VolumeBooks:
         now = new.spec.volume_name if new is not None else ""
         if was == now:
             return
+        self._own_version += 1
         if was:
             self._claims_of[was].discard(key)
             if not self._claims_of[was]:
