@@ -95,7 +95,7 @@ control-plane: $(READY)  ## build etcd, Kubernetes' programs and kubectl, once, 
 	@$(BIN)/python -m tests.cluster.programs
 
 .PHONY: playground-check
-playground-check: $(READY)  ## try the real kubectl on the playground
+playground-check: $(READY)  ## try kubectl on the playground, and compare it with a real kube-apiserver
 	@$(BIN)/python -m pytest -m slow tests/cluster
 
 .PHONY: bench-playground

@@ -85,7 +85,7 @@ class Verbs:
             meta.pop(field, None)
         for field in ("resourceVersion", "selfLink", "managedFields"):
             meta.pop(field, None)
-        meta["uid"] = str(uuid.UUID(int=self.luck.getrandbits(128), version=4))
+        meta["uid"] = self._uid()
         meta["creationTimestamp"] = stamp(self.clock())
         if kind.generations:
             meta["generation"] = 1
@@ -131,6 +131,8 @@ class Verbs:
         if not name and prefix:
             name = prefix[:PREFIX_MAX] + "".join(self.luck.choice(_LETTERS) for _ in range(5))
             meta["name"] = name
+        if not name and kind.plural == "limitranges":
+            name = meta["name"] = self._uid()  # the one kind whose objects a real server names itself
         if not name:
             fault = "Required value: name or generateName is required"
             raise invalid(kind, "", "metadata.name", fault, "FieldValueRequired")
@@ -140,6 +142,9 @@ class Verbs:
         if faults:
             raise invalid(kind, name, "metadata.name", f"Invalid value: {go_quoted(name)}: {'; '.join(faults)}")
         return name
+
+    def _uid(self) -> str:
+        return str(uuid.UUID(int=self.luck.getrandbits(128), version=4))
 
     def _define(self, kind: Kind, tree: Map) -> None:
         """Serve the kinds of a definition, which says in its status that they are."""
@@ -245,7 +250,8 @@ class Verbs:
             raise forbidden(kind, key[1], "this namespace may not be deleted")
         new = copied(old.tree)
         meta = opened(new, "metadata")
-        keeper = _KEEPERS.get(how.propagation)
+        # replication controllers are older than garbage collection: unless told otherwise they leave their pods
+        keeper = _KEEPERS.get(how.propagation or ("Orphan" if kind.plural == "replicationcontrollers" else ""))
         if keeper is not None and keeper not in items(meta, "finalizers"):
             meta["finalizers"] = [*items(meta, "finalizers"), keeper]
         grace = _grace(kind, new, how)
