@@ -113,9 +113,11 @@ class Own:
             before = self.column < 0  # (rows,)
             self._recompute()
             self._note(np.flatnonzero(before != (self.column < 0)).tolist())
+        elif 2 * lag > self._settings.scalar_rows and self.bank is not None and self.bank.refresh(self, since, rows):
+            return
         elif lag <= self._settings.scalar_rows:
             self._row_by_row(rows.tolist())
-        elif self.bank is None or not self.bank.refresh(self, since, rows):
+        else:
             self._refresh(rows)
 
     def _lengthen(self, capacity: int) -> None:

@@ -42,6 +42,7 @@ class Search:
         self._scores: Int64s = np.zeros(table.columns.capacity, np.int64)  # (rows,) nought where it was not found
         self._unasked: Rows = np.arange(table.columns.rows)  # rows to be asked about, if need be
         self._risky: Rows = NOBODY  # rows on which the rule may fail
+        self._risky_at = -1  # where the log of nodes was when that was asked
         self.scores_anything = False
 
     def _catch_up(self) -> None:
@@ -60,7 +61,9 @@ class Search:
     def narrow(self, mask: Bools) -> Bools:
         """Return which of some rows have what is searched for, as (rows,)."""
         self._catch_up()
-        self._risky = self._plugin.may_fail_on(self._state, self._nowhere)
+        if self._plugin.depends is not NODE or self._risky_at != self._table.node_log.position:
+            self._risky_at = self._table.node_log.position
+            self._risky = self._plugin.may_fail_on(self._state, self._nowhere)
         if len(self._unasked):
             wanted = mask[self._unasked]
             if len(self._risky):
