@@ -342,9 +342,10 @@ class Binding:
 
     def confirm(self, pod: Pod, uid: str) -> Flight | None:
         """End a flight whose pod was seen on a node: what was taken stays, if it is where we sent it."""
+        is_unsent = uid in self.slow  # somebody else sent it: what was to be written first never will be
         flight = self._drop(uid)
         if flight is not None:
-            if pod.spec.node_name != flight.node:
+            if pod.spec.node_name != flight.node or is_unsent:
                 self._give_back(flight)
             elif flight.stage is not Stage.BOUND:
                 self._tell_scheduled(flight)

@@ -41,8 +41,8 @@ def rebuilt(core: Core, failed: list[Waiting]) -> Iterator[int]:
     core.adopt(table)
     yield from _reconciled(core)
     core.binding.again(table)
-    for waiting in failed:
-        if core.queue.all.get(waiting.uid) is waiting and waiting.place is Place.IN_FLIGHT:
+    for waiting in list(core.queue.all.values()):  # also those of a rebuilding that was itself cut short
+        if waiting.place is Place.IN_FLIGHT and waiting.uid not in core.binding.flights:
             core.queue.back(waiting, OURS, core.now_ms)
     yield from _regrouped(core)
     core.intake.note_anything()

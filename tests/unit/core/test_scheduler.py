@@ -220,6 +220,16 @@ def test_a_claim_is_written_and_waited_for_before_the_pod_is_bound() -> None:
     assert binds(told(core, claim("data", volume="made"), volume("made", kept="default/data"))) == [("db", "a")]
 
 
+def test_a_volume_is_free_again_when_somebody_else_binds_the_pod() -> None:
+    """What we were about to write never will be, even if the node is the one we had chosen."""
+    core, pod = a_core(), mounting(a_pod("db"), "data")
+    told(core, node("a"), storage_class(), claim("data"), volume("disk"), pod)
+    assert core.table.volumes.volumes.entries["disk"].spec.claim_ref is not None
+    told(core, bound(pod, "a"))
+
+    assert core.table.volumes.volumes.entries["disk"].spec.claim_ref is None
+
+
 def test_volumes_are_waited_for_no_longer_than_said() -> None:
     """After ten minutes the attempt has failed and everything is given back."""
     core = a_core()
