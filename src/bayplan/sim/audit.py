@@ -43,7 +43,7 @@ class Audit:
         self._pods: dict[tuple[str, str], Pod] = {}
         self._sent: dict[str, tuple[Bind, Pod]] = {}  # by uid: bindings asked for that are not settled
         self._held: dict[str, tuple[Nominate, Pod]] = {}  # by uid: those whose volumes are being bound first
-        self._volumes: dict[str, str] = {}  # volume -> claim for which it was asked, not settled
+        self._volumes: dict[str, BindVolume] = {}  # by volume: asked for, not settled
         self._by_write: dict[int, Bind | BindVolume] = {}
         self._asks: dict[int, Ask] = {}
 
@@ -79,7 +79,7 @@ class Audit:
             here = {pod.metadata.uid for pod in self._pods.values()}
             for uid in (self._sent.keys() | self._held.keys()) - here:
                 self._sent.pop(uid, None)
-                self._held.pop(uid, None)
+                self._let_go(uid)
 
     def _put(self, thing: Object) -> None:
         if isinstance(thing, Node):
@@ -89,14 +89,14 @@ class Audit:
             known = self._pods.get(key)
             if known is not None and known.metadata.uid != thing.metadata.uid:
                 self._sent.pop(known.metadata.uid, None)
-                self._held.pop(known.metadata.uid, None)
+                self._let_go(known.metadata.uid)
             if known is None or int(known.metadata.resource_version) <= int(thing.metadata.resource_version):
                 self._pods[key] = thing
             if thing.metadata.deletion_timestamp is not None:
-                self._held.pop(thing.metadata.uid, None)
+                self._let_go(thing.metadata.uid)
             if thing.spec.node_name or thing.status.phase in ENDED:
                 self._sent.pop(thing.metadata.uid, None)
-                self._held.pop(thing.metadata.uid, None)
+                self._let_go(thing.metadata.uid)
 
     def _drop(self, thing: Object) -> None:
         if isinstance(thing, Node):
@@ -106,7 +106,7 @@ class Audit:
             if known is not None and known.metadata.uid == thing.metadata.uid:
                 del self._pods[_key(thing.metadata)]
             self._sent.pop(thing.metadata.uid, None)
-            self._held.pop(thing.metadata.uid, None)
+            self._let_go(thing.metadata.uid)
 
     def _settle(self, write: int) -> None:
         effect = self._by_write.pop(write, None)
@@ -116,6 +116,12 @@ class Audit:
                 del self._sent[effect.uid]
         elif isinstance(effect, BindVolume):
             self._volumes.pop(effect.volume, None)
+
+    def _let_go(self, uid: str) -> None:
+        """Forget what a pod was to have whose attempt is over; what is still written meets a conflict, if it must."""
+        self._held.pop(uid, None)
+        for volume in [volume for volume, effect in self._volumes.items() if effect.uid == uid]:
+            del self._volumes[volume]
 
     def _answered(self, write: int) -> None:
         ask = self._asks.pop(write, None)
@@ -136,7 +142,7 @@ class Audit:
             case BindVolume():
                 yield from self._judge_volume(effect)
             case Record(reason="FailedScheduling"):
-                self._held.pop(effect.uid, None)
+                self._let_go(effect.uid)
             case Record(reason="Scheduled"):
                 yield from self._judge_claim(effect)
             case Nominate():
@@ -147,10 +153,10 @@ class Audit:
                 pass
 
     def _judge_volume(self, effect: BindVolume) -> Iterator[str]:
-        claim = f"{effect.namespace}/{effect.claim}"
-        if self._volumes.get(effect.volume, claim) != claim:
-            yield f"volume {effect.volume} is asked for twice: {self._volumes[effect.volume]} and {claim}"
-        self._volumes[effect.volume] = claim
+        other = self._volumes.get(effect.volume, effect)
+        if other.claim_uid != effect.claim_uid:
+            yield f"volume {effect.volume} is asked for twice: for {other.claim} and {effect.claim}"
+        self._volumes[effect.volume] = effect
         self._by_write[effect.write] = effect
 
     def _judge_binding(self, effect: Bind) -> Iterator[str]:
@@ -181,7 +187,7 @@ class Audit:
         """Count a pod in from when its volumes are about to be bound."""
         pod, node = self._pods.get((effect.namespace, effect.name)), self._nodes.get(effect.node)
         if pod is None or not effect.node:
-            self._held.pop(effect.uid, None)
+            self._let_go(effect.uid)
             return
         if node is not None:
             yield from self._misfits(pod, node)
