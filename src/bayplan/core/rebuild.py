@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OURS: Final = Rejection(ERROR, "an internal error: the attempt is made again")
 
 
-def rebuilt(core: Core, failed: list[Waiting]) -> Iterator[int]:
+def rebuilt(core: Core, failed: list[Waiting], asks: list[int]) -> Iterator[int]:
     """Build a table anew and go on with it; whoever was being tried backs off."""
     for waiting in failed:
         core.binding.forget(waiting.uid)
@@ -41,6 +41,10 @@ def rebuilt(core: Core, failed: list[Waiting]) -> Iterator[int]:
     core.adopt(table)
     yield from _reconciled(core)
     core.binding.again(table)
+    for write in asks:  # they were not sent: nobody would ever answer
+        flight = core.binding.flight_of(write)
+        if flight is not None:
+            core.binding.ask_again(flight, write)
     for waiting in list(core.queue.all.values()):  # also those of a rebuilding that was itself cut short
         if waiting.place is Place.IN_FLIGHT and waiting.uid not in core.binding.flights:
             core.queue.back(waiting, OURS, core.now_ms)

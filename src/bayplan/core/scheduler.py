@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from bayplan.api.messages import AnyEffect, Effect, Event, Listed, Nominate, PatchStatus, Record, Stop, who
+from bayplan.api.messages import AnyEffect, Ask, Effect, Event, Listed, Nominate, PatchStatus, Record, Stop, who
 from bayplan.api.objects import Pod
 from bayplan.cluster.claims import Reservation
 from bayplan.cluster.shapes import VOLUMES
@@ -269,13 +269,14 @@ class Core:
     def _recover(self, unsent: list[Effect]) -> bool:
         """Begin to build a new table; say whether there have been too many exceptions."""
         failed = [] if self._trying is None else [self._trying]
-        flights = (self.binding.flight_of(effect.write) for effect in unsent)
+        asks = [effect.write for effect in unsent if isinstance(effect, Ask)]  # what they are about may be bound
+        flights = (self.binding.flight_of(effect.write) for effect in unsent if not isinstance(effect, Ask))
         failed += [flight.waiting for flight in flights if flight is not None and flight.waiting not in failed]
         self._trying = None
         lists = [event for _, event in self._jobs if isinstance(event, Listed)]
         self._jobs.clear()
         self._inbox.extendleft(reversed(lists))
-        self._jobs.append((rebuilt(self, failed), None))
+        self._jobs.append((rebuilt(self, failed, asks), None))
         self._faults.append(self.now_ms)
         while self._faults[0] <= self.now_ms - settings.FAULTS_WITHIN_MS:
             self._faults.popleft()
