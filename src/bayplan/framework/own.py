@@ -87,6 +87,7 @@ class Own:
         self.flips_before = 0
         self.position = table.row_log.position
         self.bank: Bank | None = None  # who is refreshed with it
+        self.may_join: Bank | None = None  # a bank to ask when this is asked about again: most are asked about once
         self._recompute()
 
     @property
@@ -101,6 +102,9 @@ class Own:
         lag = log.position - self.position
         if not lag:
             return
+        if self.may_join is not None:
+            self.may_join.join(self)
+            self.may_join = None
         if table.columns.capacity > len(self.column):
             self._lengthen(table.columns.capacity)
         if lag == 1 and self._settings.scalar_rows:

@@ -219,7 +219,7 @@ class Plans:
         if own is None:
             made = Own(self.table, [RowRule.of(memo) for memo in rows], self.settings, self.width)
             own = self._owns[own_key] = Kept(made, made.bytes_taken, lambda: self._forget_own(own_key, made))
-            self._bank_of(made).join(made)
+            made.may_join = self._bank_of(made)
             self.bytes_taken += own.bytes_taken
         for rule in plan.keys:
             if rule.memo.asks is None:
