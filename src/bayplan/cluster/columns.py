@@ -49,6 +49,7 @@ class Columns:
 
     def __init__(self) -> None:
         self.rows = 0
+        self._places: dict[tuple[str, ...], slice | Rows] = {}  # see places
         self.epoch = 0  # raised whenever memory moves
         self.is_small = True  # no node ever had SMALL or more of anything
         self.resources: dict[str, int] = {name: place for place, name in enumerate(FIRST_RESOURCES)}
@@ -76,6 +77,17 @@ class Columns:
             place = self.resources[name] = len(self.resources)
             self._grow(self.capacity, place + 1)
         return place
+
+    def places(self, names: tuple[str, ...]) -> slice | Rows:
+        """Return the places of some resources: as a slice where they lie side by side."""
+        found = self._places.get(names)
+        if found is None:
+            places = [self.resource(name) for name in names]
+            first = places[0] if places else 0
+            side_by_side = bool(places) and places == list(range(first, first + len(places)))
+            found = slice(first, first + len(places)) if side_by_side else np.array(places, np.intp)
+            self._places[names] = found  # for good: a resource keeps its place
+        return found
 
     def add_row(self) -> Row:
         """Return a new row at the end."""

@@ -101,10 +101,7 @@ class View(Topology):
 
     def places(self, resources: Sequence[str]) -> Places:
         """Return where some resources are in the blocks: as a slice where they lie side by side."""
-        places = [self.table.columns.resource(name) for name in resources]
-        if places and places == list(range(places[0], places[0] + len(places))):
-            return slice(places[0], places[0] + len(places))
-        return np.array(places, np.intp)
+        return self.table.columns.places(tuple(resources))
 
     def allocatable(self, places: Places) -> Int64s:
         """Return what each node has of some resources, 0 where it has none, as (resources, rows)."""

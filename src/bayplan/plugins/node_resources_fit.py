@@ -141,7 +141,9 @@ class NodeResourcesFit(Plugin[Requests, State]):
 
     def prepare(self, part: Requests, view: View) -> Prepared[State]:
         """Put the amounts in order; zeros and what is ignored fit anywhere."""
-        amounts = {name: amount for name, amount in part.fit if amount > 0 and not is_ignored(name, *self.ignored)}
+        amounts = {name: amount for name, amount in part.fit if amount > 0}
+        if any(self.ignored):
+            amounts = {name: amount for name, amount in amounts.items() if not is_ignored(name, *self.ignored)}
         amounts[PODS] = 1
         names = (*(name for name in SIDE_BY_SIDE if name in amounts), *sorted(amounts.keys() - set(SIDE_BY_SIDE)))
         scored = weighed(self.specs, dict(part.scored))
