@@ -27,7 +27,7 @@ from bayplan.cluster.reach import reach_terms
 from bayplan.cluster.table import Stray, Table
 from bayplan.cluster.trial import Trial
 from bayplan.core.points import Around, Permitted, Wait, guarded
-from bayplan.core.waiting import SECOND_MS, Rejection, Waiting
+from bayplan.core.waiting import SECOND_MS, Attempt, Rejection, Result, Waiting
 from bayplan.framework.guard import PluginFault
 from bayplan.framework.plugin import Code, Outcome
 from bayplan.framework.profile import Instance, Profile
@@ -103,6 +103,7 @@ class Binding:
         self.slow: dict[str, Flight] = {}  # those that wait for permission or volumes
         self._by_write: dict[int, Flight] = {}
         self.out = out
+        self.over: list[Attempt] = []  # attempts that ended in this turn
         self._around: dict[int, Around] = {}  # by profile
         self._writes = 0
 
@@ -333,6 +334,7 @@ class Binding:
         return _refused(effect, "the write was not applied")
 
     def _tell_scheduled(self, flight: Flight) -> None:
+        self.over.append(flight.waiting.over(Result.SCHEDULED))
         note = f"Successfully assigned {flight.pod.key} to {flight.node}"
         self.out.append(
             Record(**who(flight.pod, flight.cause), type="Normal", reason="Scheduled", action="Binding", note=note)

@@ -256,6 +256,8 @@ class Queue:
 
     def _activate(self, waiting: Waiting, why: str, now_ms: int) -> None:
         if not self._is_held(waiting, now_ms):
+            if waiting.first_ms is None:
+                waiting.first_ms = now_ms
             self._enter_active(waiting, why)
 
     def _enter_active(self, waiting: Waiting, why: str) -> None:
@@ -330,6 +332,10 @@ class Queue:
         return heap[0].waiting if heap else None
 
     # -- for whoever asks
+
+    def places(self) -> Counter[Place]:
+        """Count the pods in each place."""
+        return Counter(waiting.place for waiting in self.all.values())
 
     def where(self, uid: str) -> str | None:
         """Say where a pod is and why."""

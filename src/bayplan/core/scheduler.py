@@ -31,7 +31,7 @@ from bayplan.core.queue import Queue
 from bayplan.core.rebuild import rebuilt
 from bayplan.core.settings import CoreSettings
 from bayplan.core.stories import Line, Stories
-from bayplan.core.waiting import Group, Held, Rejection, Waiting
+from bayplan.core.waiting import Attempt, Group, Held, Rejection, Result, Waiting
 from bayplan.framework.guard import Guard, PluginFault, raised
 from bayplan.framework.plugin import Change
 from bayplan.framework.profile import Profile
@@ -56,6 +56,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     wake_at_ms: int | None  # when that is
     fault: str = ""  # an exception of our own that ended it
     notes: tuple[str, ...] = ()  # what a list differed in, what was set aside
+    over: tuple[Attempt, ...] = ()  # attempts that ended
 
 
 class Core:
@@ -73,6 +74,7 @@ class Core:
         self.intake = Intake(self)
         self.now_ms = 0
         self.turns = 0
+        self.may_try = True  # False: what happens is taken in, and nobody is tried: others lead, or it is to end
         self.has_permits = any(self.binding.around(profile).permitting for profile in self.profiles.values())
         self.out: list[Effect] = self.binding.out
         self.notes: list[str] = []
@@ -90,6 +92,7 @@ class Core:
         self.now_ms = max(self.now_ms, now_ms)
         self.out.clear()
         self.notes.clear()
+        self.binding.over.clear()
         self._inbox.extend(events)
         spent, fault, stop = 0, "", False
         while spent < budget:
@@ -117,6 +120,7 @@ class Core:
             wake_at_ms=self._next_ms(),
             fault=fault,
             notes=tuple(self.notes),
+            over=tuple(self.binding.over),
         )
 
     def _step(self) -> int:
@@ -136,11 +140,15 @@ class Core:
             self._jobs.append((self.intake.waking(), None))
             return 1
         moved = self.queue.tick(self.now_ms) + self._advance_all()
-        return moved or self._attempt()
+        return moved or (self._attempt() if self.may_try else 0)
 
     def _has_work(self) -> bool:
         return bool(
-            self._jobs or self._inbox or self.intake.has_changes or self.intake.is_stirred or self.queue.has_next()
+            self._jobs
+            or self._inbox
+            or self.intake.has_changes
+            or self.intake.is_stirred
+            or (self.may_try and self.queue.has_next())
         )
 
     def _next_ms(self) -> int | None:
@@ -179,6 +187,7 @@ class Core:
         if waiting is None:
             return 0
         self._trying = waiting
+        waiting.began_ms = self.now_ms
         cost = settings.ATTEMPT
         pod = waiting.pod
         if pod.metadata.deletion_timestamp is not None:
@@ -240,6 +249,7 @@ class Core:
     def fail(self, waiting: Waiting, rejection: Rejection) -> None:
         """Take back what was done for a pod, and have it wait; tell the world."""
         flight = self.binding.undo(waiting.uid)
+        self.binding.over.append(waiting.over(Result.ERROR if rejection.reason == ERROR else Result.UNSCHEDULABLE))
         pod = waiting.pod
         if rejection.shape is None:
             rejection = rejection._replace(shape=self.lane.reader.shape(pod))

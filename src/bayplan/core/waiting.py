@@ -36,6 +36,24 @@ class Rejection(NamedTuple):
     is_late: bool = False  # said at reserve or permit: no row can be asked again
 
 
+class Result(enum.StrEnum):
+    """What came of an attempt."""
+
+    SCHEDULED = "scheduled"
+    UNSCHEDULABLE = "unschedulable"
+    ERROR = "error"
+
+
+class Attempt(NamedTuple):
+    """An attempt that is over, for whoever counts."""
+
+    profile: str
+    result: Result
+    number: int  # of the pod's attempts
+    began_ms: int
+    first_ms: int  # when the pod could be tried for the first time
+
+
 class Held(NamedTuple):
     """Why a pod may not be tried at all."""
 
@@ -62,8 +80,10 @@ class Waiting:
 
     __slots__ = (
         "attempts",
+        "began_ms",
         "errors",
         "failures",
+        "first_ms",
         "flushed_ms",
         "group",
         "held_by",
@@ -84,6 +104,8 @@ class Waiting:
         self.profile = profile
         self.number = number  # in order of arrival: the last word among equals
         self.since_ms = now_ms  # when it last came into the queue
+        self.first_ms: int | None = None  # when it could be tried for the first time
+        self.began_ms = now_ms  # when its last attempt began
         self.flushed_ms = now_ms  # when it was last moved because it had waited long
         self.until_ms = 0  # how long it backs off
         self.attempts = 0
@@ -97,6 +119,11 @@ class Waiting:
 
     def __repr__(self) -> str:
         return f"<{self.pod.key} {self.where}>"
+
+    def over(self, result: Result) -> Attempt:
+        """Say what came of the attempt that is made now."""
+        first_ms = self.began_ms if self.first_ms is None else self.first_ms
+        return Attempt(self.profile.scheduler_name, result, self.attempts, self.began_ms, first_ms)
 
     @property
     def where(self) -> str:
