@@ -1,14 +1,18 @@
 """Kubernetes' own programs: taken from KUBEBUILDER_ASSETS where that is set, else built once into a cache.
 
 A program is kept under a hash of the module files and flags that it is built from, outside the checkout.
+Invariant: however many ask for a program at once, one builds it and the others wait.
 Not here: running them (`control_plane.py`), and finding a Go compiler (`tests/parity/oracle_build.py`).
 """
 
+import fcntl
 import hashlib
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.parity.oracle_build import LDFLAGS, cache_directory, go_compiler
@@ -33,9 +37,19 @@ def program(name: str) -> Path:
     source = HERE / ("etcd" if name == "etcd" else "kubernetes")
     built = cache_directory().parent / "control-plane" / f"{_digest(source)}-{name}"
     if not built.exists():
-        print(f"building {name} (minutes with an empty Go build cache): {built}", file=sys.stderr, flush=True)
-        _build(name, source, built)
+        with _one_at_a_time(built.parent):
+            if not built.exists():
+                print(f"building {name} (minutes with an empty Go build cache): {built}", file=sys.stderr, flush=True)
+                _build(name, source, built)
     return built
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _digest(source: Path) -> str:
@@ -49,7 +63,6 @@ def _digest(source: Path) -> str:
 def _build(name: str, source: Path, built: Path) -> None:
     """Compile a program; a build that is cut short leaves nothing there."""
     package = "." if name == "etcd" else f"k8s.io/kubernetes/cmd/{name}"
-    built.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=built.parent) as scratch:
         made = Path(scratch) / name
         flags = ["-buildvcs=false", "-p", "1", "-ldflags", f"-s -w {LDFLAGS}"]

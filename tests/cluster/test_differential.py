@@ -168,7 +168,7 @@ def test_codes_and_reasons_are_those_of_the_real_one(tmp_path: Path) -> None:
     with running() as up:
         ours = asked(Api(up.server.port), steps)
     with control_plane(tmp_path) as real:
-        theirs = asked(real, steps)
+        theirs = asked(real.api, steps)
 
     wrong = [
         f"{step.method} {step.path} {step.body}: {mine}, the real one {other}"

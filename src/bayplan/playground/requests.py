@@ -85,7 +85,7 @@ def _create(verbs: Verbs, request: Request) -> Answer:
     kind = request.target.kind
     tree = read_map(request.body, request.media)
     if kind.ephemeral:
-        return Answer(201, tree=answered(kind, tree))
+        return Answer(201, tree=answered(kind, tree, verbs.users))
     if kind.namespaced and not request.target.namespace:
         raise method_not_allowed()
     tree = inward(kind, tree)

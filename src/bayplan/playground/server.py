@@ -1,4 +1,4 @@
-"""The server: HTTP/1.1 on loopback in front of the verbs, with aiohttp.
+"""The server: HTTP/1.1 in front of the verbs, with aiohttp; on loopback, or beyond it over TLS for bearers of tokens.
 
 Invariants: whatever is asked, the answer is a Status at worst, never a traceback; a page of another origin cannot drive
 the server (Host and Origin are looked at); nothing is buffered for a watcher that does not read.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -22,19 +23,23 @@ from bayplan.playground.agenda import Agenda
 from bayplan.playground.bodies import BODY_BYTES_MAX, form_wanted
 from bayplan.playground.controllers.budgets import Budgets
 from bayplan.playground.controllers.cleaning import Cleaning
+from bayplan.playground.controllers.lifecycle import Lifecycle
 from bayplan.playground.controllers.owned import Owned
 from bayplan.playground.controllers.volumes import Volumes
 from bayplan.playground.controllers.workloads import Workloads
+from bayplan.playground.evictions import Evictions
 from bayplan.playground.faults import Fault, Faults
 from bayplan.playground.kinds import Kinds
 from bayplan.playground.kubelets import Kubelets, Pace
+from bayplan.playground.machines import Machines
 from bayplan.playground.matching import wanted
 from bayplan.playground.reading import is_true, page
-from bayplan.playground.refusals import Refused, internal, method_not_allowed, no_such_path, too_large
+from bayplan.playground.refusals import Refused, bad_request, internal, method_not_allowed, no_such_path, too_large
 from bayplan.playground.requests import Answer, Request, answer
 from bayplan.playground.routing import Target, parts_of, target
 from bayplan.playground.store import LOG_MAX, Store
 from bayplan.playground.trees import Map, encoded
+from bayplan.playground.users import Users
 from bayplan.playground.verbs import Verbs
 from bayplan.playground.views import View
 from bayplan.playground.watching import Watch, asked
@@ -42,13 +47,19 @@ from bayplan.playground.watching import Watch, asked
 LOOPBACK: Final = "127.0.0.1"
 SLOW_READER_S: Final = 30.0
 FAULTS_PATH: Final = ["bayplan", "faults"]
+FATES_PATH: Final = ["bayplan", "fates"]
 NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
 _HOSTS: Final = frozenset({"localhost", LOOPBACK, "::1"})
+_OPEN: Final = (["healthz"], ["livez"], ["readyz"], ["version"])  # to whoever asks
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _HEADERS: Final = {"Content-Type": "application/json", "Cache-Control": "no-cache, private"}
 _AGGREGATED: Final = "as=APIGroupDiscoveryList"
 
 logger = logging.getLogger(__name__)
+
+
+class Unsafe(Exception):
+    """The server will not listen where anybody could drive it."""
 
 
 class Dropped(Exception):
@@ -58,26 +69,35 @@ class Dropped(Exception):
 class Server:
     """A playground's API server."""
 
-    def __init__(self, *, log_max: int = LOG_MAX) -> None:
-        """Begin with the namespaces that every cluster has."""
+    def __init__(self, *, log_max: int = LOG_MAX, users: Users | None = None) -> None:
+        """Begin with the namespaces that every cluster has; with users, only they are answered."""
         self.store = Store(log_max)
         self.kinds = Kinds()
         self.verbs = Verbs(self.store, self.kinds, time.time)
+        self.verbs.users = users or Users()
         self.faults = Faults()
+        self.address = LOOPBACK
         self.port = 0
+        self._scheme = "http"
+        self.machines: Machines | None = None
         self.workers: tuple[object, ...] = ()
         self._watches: set[asyncio.Task[None]] = set()
         for name in NAMESPACES:
             self.verbs.create(self.kinds.core("namespaces"), "", {"metadata": {"name": name}})
 
     @asynccontextmanager
-    async def listening(self, port: int = 0) -> AsyncIterator[Server]:
-        """Listen on a port of loopback, or on any that is free, for as long as the context lasts."""
+    async def listening(
+        self, port: int = 0, *, address: str = LOOPBACK, certificate: ssl.SSLContext | None = None
+    ) -> AsyncIterator[Server]:
+        """Listen on a port, or on any that is free, for as long as the context lasts; with a certificate, over TLS."""
+        if address not in _HOSTS and (certificate is None or not self.verbs.users.are_asked):
+            raise Unsafe(f"{address} is not loopback: that takes both a token file and a certificate")
         runner = web.ServerRunner(web.Server(self._handled, access_log=None), shutdown_timeout=0.2)
         await runner.setup()
         try:
-            await web.TCPSite(runner, LOOPBACK, port).start()
-            self.port = int(runner.addresses[0][1])
+            await web.TCPSite(runner, address, port, ssl_context=certificate).start()
+            self.address, self.port = address, int(runner.addresses[0][1])
+            self._scheme = "http" if certificate is None else "https"
             yield self
         finally:
             self.cut_watches()
@@ -87,18 +107,21 @@ class Server:
         """Set kubelets and controllers to work, in the running event loop."""
         agenda = Agenda(self.store)
         owned = Owned(self.store, agenda)
+        kubelets = Kubelets(self.verbs, agenda, pace)
+        self.machines = Machines(self.verbs, agenda, pace, kubelets)
         self.workers = (
             Cleaning(self.verbs, agenda, owned),
             Workloads(self.verbs, agenda, owned),
             Budgets(self.verbs, agenda),
             Volumes(self.verbs, agenda),
-            Kubelets(self.verbs, agenda, pace),
+            Evictions(self.verbs, agenda),
+            Lifecycle(self.verbs, agenda, pace),
         )
 
     @property
     def url(self) -> str:
         """Give the address that clients use."""
-        return f"http://{LOOPBACK}:{self.port}"
+        return f"{self._scheme}://{f'[{self.address}]' if ':' in self.address else self.address}:{self.port}"
 
     def cut_watches(self) -> None:
         """End every open watch."""
@@ -110,7 +133,7 @@ class Server:
     async def _handled(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer a request, whatever happens."""
         try:
-            _check_origin(request.headers)
+            _check_origin(request.headers, is_loopback=not self.verbs.users.are_asked)
             return await self._dispatched(request)
         except Refused as refused:
             return _refusal(refused)
@@ -124,8 +147,12 @@ class Server:
 
     async def _dispatched(self, request: web.BaseRequest) -> web.StreamResponse:
         parts = parts_of(request.rel_url.raw_path)
+        if parts[:1] not in _OPEN:
+            self.verbs.users.check(request.headers.get("Authorization", ""))
         if parts == FAULTS_PATH:
             return await self._fault(request)
+        if parts == FATES_PATH:
+            return await self._befallen(request)
         if len(parts) < 2 or parts[0] not in {"api", "apis"} or parts == ["api", "v1"]:
             return self._discovered(request, parts)
         if parts[0] == "apis" and len(parts) < 4:
@@ -212,7 +239,7 @@ class Server:
             case ["version"]:
                 tree = discovery.VERSION
             case ["api"]:
-                tree = discovery.api_versions(f"{LOOPBACK}:{self.port}")
+                tree = discovery.api_versions(f"{self.address}:{self.port}")
             case ["apis"]:
                 tree = discovery.api_groups(kinds)
             case ["apis", group] if versions := kinds.groups().get(group):
@@ -245,15 +272,27 @@ class Server:
         ]
         return _json({"faults": [*shown]})
 
+    async def _befallen(self, request: web.BaseRequest) -> web.Response:
+        """Let something befall a node."""
+        if request.method != "POST":
+            raise method_not_allowed()
+        if self.machines is None:
+            raise bad_request("this server has no nodes that pretend")
+        command = self.machines.befall(await _body(request))
+        return _json({"node": command.node, "fate": command.fate})
+
 
 # --- pieces of an answer ---------------------------------------------------------------------------------------------
 
 
-def _check_origin(headers: Mapping[str, str]) -> None:
-    """Refuse what a browser sends for a page that is not ours, or under a name that is not this machine's."""
+def _check_origin(headers: Mapping[str, str], *, is_loopback: bool) -> None:
+    """Refuse what a browser sends for a page that is not ours, or under a name that is not this machine's.
+
+    Where tokens are asked for, the machine may have any name: no page of another origin has a token.
+    """
     host = headers.get("Host", "")
     origin = headers.get("Origin", "")
-    if _name(f"//{host}") not in _HOSTS or (origin and urlsplit(origin).netloc != host):
+    if (is_loopback and _name(f"//{host}") not in _HOSTS) or (origin and urlsplit(origin).netloc != host):
         raise Refused(403, "Forbidden", "this server answers programs on its own machine, not pages of other origins")
 
 

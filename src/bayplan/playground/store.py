@@ -179,6 +179,16 @@ class Store:
         self._record(of, Change("DELETED", key, stored, before))
         return stored
 
+    def reflect(self, of: tuple[str, str], key: Key, tree: Map | None) -> None:
+        """Show what another server has under a key, or that it has nothing there, with that server's revisions."""
+        before = self.shelf(of).objects.get(key)
+        self.revision += 1
+        if tree is not None:
+            now = Stored(tree, self.revision)
+            self._record(of, Change("ADDED" if before is None else "MODIFIED", key, now, before))
+        elif before is not None:
+            self._record(of, Change("DELETED", key, before, before))
+
     def shelves(self) -> Iterable[tuple[tuple[str, str], Shelf]]:
         """Give every shelf that was ever asked for."""
         return list(self._shelves.items())

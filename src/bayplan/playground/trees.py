@@ -8,6 +8,7 @@ Not here: what the fields mean.
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from typing import Final, TypeAlias
 
 import msgspec
@@ -105,3 +106,16 @@ def encoded(tree: Tree) -> bytes:
 def stamp(seconds: float) -> str:
     """Write a time the way Kubernetes does."""
     return time.strftime(STAMP, time.gmtime(seconds))
+
+
+def fine_stamp(seconds: float) -> str:
+    """Write a time with microseconds, as leases have it."""
+    return f"{stamp(seconds)[:-1]}.{int(seconds % 1 * 1e6):06}Z"
+
+
+def moment(written: str, otherwise: float) -> float:
+    """Read a time, in seconds since 1970; one that cannot be read is what is given for it."""
+    try:
+        return datetime.fromisoformat(written).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return otherwise

@@ -29,6 +29,7 @@ from bayplan.playground.refusals import (
 )
 from bayplan.playground.store import Key, Store, Stored
 from bayplan.playground.trees import Map, copied, items, mapping, opened, stamp, text, whole
+from bayplan.playground.users import Users
 
 PREFIX_MAX: Final = 58
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
@@ -59,6 +60,7 @@ class Verbs:
         self.store = store
         self.kinds = kinds
         self.clock = clock
+        self.users = Users()
         self.luck = random.Random()  # noqa: S311  # suffixes of names need no secrecy
 
     # --- reading -----------------------------------------------------------------------------------------------------
