@@ -16,6 +16,7 @@ from bayplan.cluster.claims import volumes_of
 from bayplan.cluster.shapes import (
     Shape,
     features_of,
+    group_of,
     images_of,
     node_choice_of,
     of_service,
@@ -124,6 +125,7 @@ class Reader:
             "ports": ports_of(pod),
             "requests": requests_of(pod),
             "features": features_of(pod),
+            "group": group_of(pod),
             "nothing": None,
         }
 

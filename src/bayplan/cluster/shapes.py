@@ -125,6 +125,7 @@ SERVICE: Final = Part[OfService]("service")
 CONTROLLER: Final = Part[tuple[str, str] | None]("controller")  # kind and uid, where some node names it
 NOTHING: Final = Part[None]("nothing")  # for rules about nodes alone
 DEVICES: Final = Part[tuple[str, ...]]("devices")  # resource claims by name: waits until devices are built
+GROUP: Final = Part[str]("group")  # the pod group that the pod is to be placed with: waits until groups are built
 
 PARTS: Final = (
     NODE_NAME,
@@ -142,6 +143,7 @@ PARTS: Final = (
     CONTROLLER,
     NOTHING,
     DEVICES,
+    GROUP,
 )
 
 
@@ -223,6 +225,12 @@ def ports_of(pod: Pod) -> tuple[tuple[str, str, int], ...]:
 def images_of(pod: Pod) -> tuple[str, ...]:
     """Read which images a pod runs."""
     return tuple(image_names(pod))
+
+
+def group_of(pod: Pod) -> str:
+    """Return the pod group that a pod belongs to; empty without one."""
+    group = pod.spec.scheduling_group
+    return "" if group is None else group.pod_group_name or "without a name"
 
 
 def features_of(pod: Pod) -> frozenset[str]:

@@ -37,6 +37,7 @@ def is_alike(one: Pod, other: Pod) -> bool:
         and a.ephemeral_containers == b.ephemeral_containers
         and a.scheduling_gates == b.scheduling_gates
         and a.resource_claims == b.resource_claims
+        and a.scheduling_group == b.scheduling_group
         and one.metadata.namespace == other.metadata.namespace
         and have.container_statuses == had.container_statuses
         and have.init_container_statuses == had.init_container_statuses

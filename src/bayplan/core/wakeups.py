@@ -10,7 +10,7 @@ Not here: moving who is woken (queue.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -58,6 +58,12 @@ _CALLED: Final[Mapping[type[Object], Change]] = {
     ReplicationController: Change.SERVICE,
     StatefulSet: Change.SERVICE,
 }
+
+
+def kinds_of(changes: Iterable[Change]) -> frozenset[str]:
+    """Return the kinds of objects, beside pods and nodes, whose changes are called so."""
+    wanted = frozenset(changes)
+    return frozenset(kind.__name__ for kind, change in _CALLED.items() if change in wanted)
 
 
 # --- what a change is called -----------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayplan.api.objects import Pod
 from bayplan.cluster.shapes import DEVICES
 from bayplan.cluster.view import View
 from bayplan.framework.plugin import (
@@ -15,13 +14,11 @@ from bayplan.framework.plugin import (
     Change,
     Code,
     Mask,
-    Outcome,
     Plugin,
     Prepared,
     Rejected,
     Ruling,
     Scores,
-    unresolvable,
 )
 
 WAITS = "device allocation is not available here yet: the pod has resource claims ({})"
@@ -34,11 +31,6 @@ class DynamicResources(Plugin[tuple[str, ...], None]):
     depends = NODE
     wakes = (Change.OWN_OBJECT, Change.DEVICE_CLASS)
     points = frozenset({"preEnqueue", "preFilter", "filter", "postFilter", "score", "reserve", "preBind"})
-
-    def pre_enqueue(self, pod: Pod, view: View) -> Outcome | None:
-        """Keep pods with claims out of the queue until they can be served."""
-        claims = ", ".join(claim.name for claim in pod.spec.resource_claims)
-        return unresolvable(WAITS.format(claims)) if claims else None
 
     def prepare(self, part: tuple[str, ...], view: View) -> Prepared[None] | Rejected:
         """Skip pods without claims."""
