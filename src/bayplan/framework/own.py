@@ -207,6 +207,6 @@ class Own:
                     scores = scores * rule.weight
                 total = scores if total is None else total + scores
         dtype = self._width.dtype
-        found = np.zeros(len(view), dtype) if total is None else total.astype(dtype)
-        found[~fits] = self._width.ruled_out
+        found = np.zeros(fits.shape, dtype) if total is None else total.astype(dtype)
+        np.copyto(found, self._width.ruled_out, where=~fits)  # a bank in which nobody filters has one mask for all
         return found
