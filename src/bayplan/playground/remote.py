@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Final, NamedTuple, TypeAlias
@@ -144,7 +144,7 @@ class Remote:
     def create(self, kind: Kind, namespace: str, tree: Map) -> None:
         """Make an object; what is there already is taken for it."""
         key = (namespace, text(tree, "metadata", "name"))
-        self._later(self._create(kind, key, tree))
+        self._later(lambda: self._create(kind, key, tree))
 
     def amend(self, kind: Kind, key: Key, change: Change) -> None:
         """Change an object: its status, where that is written apart."""
@@ -159,7 +159,7 @@ class Remote:
         pending = self._pending.get(where)
         if pending is None or pending.uid != uid:
             pending = self._pending[where] = _Pending(uid, [])
-            self._later(self._write(kind, key, pending))
+            self._later(lambda: self._write(kind, key, pending))
         pending.changes.append(change)
         self.store.reflect(kind.stored_as, key, new)
 
@@ -168,12 +168,12 @@ class Remote:
         options: Map = {} if how.grace is None else {"gracePeriodSeconds": how.grace}
         if how.uid:
             options["preconditions"] = {"uid": how.uid}
-        self._later(self._delete(kind, key, options))
+        self._later(lambda: self._delete(kind, key, options))
 
-    def _later(self, write: Coroutine[None, None, None]) -> None:
+    def _later(self, write: Callable[[], Awaitable[None]]) -> None:
         async def written() -> None:
             try:
-                await write
+                await write()
             except _Refusal as refused:
                 logger.warning("given up: %s", refused)
 
