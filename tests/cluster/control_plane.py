@@ -217,6 +217,7 @@ def volume_controller(plane: ControlPlane) -> Iterator[Process]:
     command = [
         *(str(program("kube-controller-manager")), "--controllers", "persistentvolume-binder-controller"),
         *("--leader-elect=false", "--secure-port", "0", "--kubeconfig", str(plane.kubeconfig())),
+        *("--pvclaimbinder-sync-period", "1s"),  # of a claim whose volume came after it
     ]
     with _beside(command, plane.folder / "controller-manager.log") as process:
         yield process
