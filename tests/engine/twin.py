@@ -8,7 +8,7 @@ Not here: which objects come (changes.py), and what is asked (check.py).
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from bayplan.api.objects import Node, Object, Pod, PodMeta, uid_of
+from bayplan.api.objects import Meta, Node, Object, Pod, uid_of
 from bayplan.cluster.claims import Reservation
 from bayplan.cluster.columns import Row
 from bayplan.cluster.fold import drop, put
@@ -22,7 +22,7 @@ Key: TypeAlias = tuple[str, str, str]
 
 def key_of(thing: Object) -> Key:
     """Return the name under which an object is kept."""
-    meta: PodMeta = thing.metadata  # type: ignore[attr-defined]  # every kind that is folded in has it
+    meta: Meta = thing.metadata  # type: ignore[attr-defined]  # every kind that is folded in has it
     return type(thing).__name__, meta.namespace, meta.name
 
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 from bayplan.api.decode import KINDS, Passed, Place, Refused, in_words, read_placed
 from bayplan.api.defaults import DEFAULT_NAMESPACE, AdmissionError
 from bayplan.api.intake import as_stored
-from bayplan.api.objects import Node, Object, Pod, PodMeta
+from bayplan.api.objects import Meta, Node, Object, Pod
 from bayplan.api.policies import PriorityClass, RuntimeClass
 from bayplan.api.wider import Kinds, as_wide
 from bayplan.api.workloads import DaemonSet, Deployment, Job
@@ -30,7 +30,7 @@ READ_BEFORE: Final = (Deployment, DaemonSet, Job, PriorityClass, RuntimeClass)  
 OWNERS_DEPTH_MAX: Final = 4
 UNNAMESPACED: Final = frozenset({
     "Node", "Namespace", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment",
-    "PriorityClass", "RuntimeClass", "DeviceClass",
+    "PriorityClass", "RuntimeClass", "DeviceClass", "Queue",
 })  # fmt: skip
 
 
@@ -147,10 +147,10 @@ def waits(pod: Pod) -> bool:
     return not pod.spec.node_name and pod.status.phase not in FINISHED and pod.metadata.deletion_timestamp is None
 
 
-def meta_of(thing: Object) -> PodMeta:
+def meta_of(thing: Object) -> Meta:
     """Return an object's metadata."""
     meta = getattr(thing, "metadata", None)
-    return meta if isinstance(meta, PodMeta) else PodMeta()
+    return meta if isinstance(meta, Meta) else Meta()
 
 
 def identity_of(thing: Object) -> Identity:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
-from bayplan.api import claims, objects, policies, workloads
+from bayplan.api import claims, groups, objects, policies, workloads
 from bayplan.api.nulls import without_nulls
 from bayplan.api.objects import Object, Pod
 from bayplan.api.validate import faults_of
@@ -51,6 +51,7 @@ KINDS: Final[dict[tuple[str, str], type[Object]]] = {
             claims.VolumeAttachment,
         ),
         "resource.k8s.io": (claims.ResourceClaim, claims.DeviceClass),
+        **dict.fromkeys(groups.API_GROUPS, (groups.PodGroup, groups.Queue)),
     }.items()
     for kind in kinds
 }

@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 from msgspec.structs import replace
 
 from bayplan.api.claims import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, ResourceClaim, StorageClass
+from bayplan.api.groups import PodGroup
 from bayplan.api.objects import (
     Affinity,
     Container,
@@ -70,6 +71,7 @@ _NAMESPACED: Final = (
     CSIStorageCapacity,
     ResourceClaim,
     PodDisruptionBudget,
+    PodGroup,
     Service,
     ReplicationController,
     ReplicaSet,

@@ -24,6 +24,7 @@ from bayplan.api.objects import (
     ClaimVolume,
     Labels,
     LabelSelector,
+    Meta,
     Node,
     NodeAffinity,
     NodeSelector,
@@ -34,7 +35,6 @@ from bayplan.api.objects import (
     Pod,
     PodMeta,
     PodSpec,
-    PodTemplateSpec,
     Requirement,
     Toleration,
     Volume,
@@ -45,6 +45,7 @@ from bayplan.api.workloads import (
     DaemonSet,
     Deployment,
     Job,
+    PodTemplateSpec,
     ReplicaSet,
     ReplicaSetSpec,
     ReplicationController,
@@ -167,13 +168,13 @@ class _Present:
                 yield claim
 
 
-def _identities(kind: str, meta: PodMeta) -> list[tuple[str, ...]]:
+def _identities(kind: str, meta: Meta) -> list[tuple[str, ...]]:
     """Give the keys by which a reference may mean an object: its uid, or its kind and name."""
     named = (kind, _namespace(meta), meta.name)
     return [(meta.uid,), named] if meta.uid else [named]
 
 
-def _controllers(meta: PodMeta) -> list[tuple[str, ...]]:
+def _controllers(meta: Meta) -> list[tuple[str, ...]]:
     """Give the keys of an object's controller: the uid if there is one, and the name for owners without."""
     owner = next((owner for owner in meta.owner_references if owner.controller), None)
     if owner is None:
@@ -182,7 +183,7 @@ def _controllers(meta: PodMeta) -> list[tuple[str, ...]]:
     return [(owner.uid,), named] if owner.uid else [named]
 
 
-def _namespace(meta: PodMeta) -> str:
+def _namespace(meta: Meta) -> str:
     return meta.namespace or DEFAULT_NAMESPACE
 
 
@@ -257,10 +258,11 @@ def _numbered(workload: Workload, owner: Workload, template: PodTemplateSpec, nu
         more = {"job-name": job, "batch.kubernetes.io/job-name": job}
         if workload.spec.completion_mode == "Indexed":
             more["batch.kubernetes.io/job-completion-index"] = str(number)
-    return _pod(owner, name, {**template.metadata.labels, **more}, spec)
+    labels = {**template.metadata.labels, **more}
+    return _pod(owner, name, replace(template.metadata, labels=labels), spec)
 
 
-def _pod(owner: Workload, name: str, labels: Labels, spec: PodSpec) -> Pod:
+def _pod(owner: Workload, name: str, mould: PodMeta, spec: PodSpec) -> Pod:
     reference = OwnerReference(
         api_version=_GROUPS.get(type(owner), "apps/v1"),
         kind=type(owner).__name__,
@@ -272,7 +274,8 @@ def _pod(owner: Workload, name: str, labels: Labels, spec: PodSpec) -> Pod:
         name=name,
         namespace=_namespace(owner.metadata),
         generate_name=f"{owner.metadata.name}-",
-        labels=labels,
+        labels=mould.labels,
+        annotations=mould.annotations,
         owner_references=(reference,),
     )
     return Pod(metadata=meta, spec=spec)
@@ -326,7 +329,7 @@ def _daemons(workload: DaemonSet, there: Sequence[Pod], present: _Present, nodes
         _pod(
             workload,
             f"{workload.metadata.name}-{number}",
-            template.metadata.labels,
+            template.metadata,
             replace(spec, affinity=_only_on(spec.affinity, node.metadata.name)),
         )
         for node, number in zip(chosen, numbers, strict=False)

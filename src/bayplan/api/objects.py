@@ -12,6 +12,8 @@ from typing import Annotated, Protocol, TypeAlias
 
 import msgspec
 
+from bayplan.api.annotations import PodAnnotations
+
 Quantity: TypeAlias = str | int | float
 Quantities: TypeAlias = dict[str, Quantity]
 Labels: TypeAlias = dict[str, str]
@@ -36,8 +38,8 @@ class OwnerReference(Object, frozen=True, kw_only=True):
     controller: bool = False
 
 
-class PodMeta(Object, frozen=True, kw_only=True):
-    """Metadata without annotations: no rule reads a pod's, and they can be large."""
+class Meta(Object, frozen=True, kw_only=True):
+    """What all metadata have."""
 
     name: str = ""
     namespace: str = ""
@@ -50,7 +52,13 @@ class PodMeta(Object, frozen=True, kw_only=True):
     deletion_timestamp: str | None = None
 
 
-class ObjectMeta(PodMeta, frozen=True, kw_only=True):
+class PodMeta(Meta, frozen=True, kw_only=True):
+    """Metadata of a pod, with the few annotations that are read; all of them can be large."""
+
+    annotations: PodAnnotations = PodAnnotations()
+
+
+class ObjectMeta(Meta, frozen=True, kw_only=True):
     """Metadata with annotations."""
 
     annotations: dict[str, str] = {}
@@ -88,7 +96,7 @@ class Identified(Protocol):
     """An object that has metadata."""
 
     @property
-    def metadata(self) -> PodMeta: ...
+    def metadata(self) -> Meta: ...
 
 
 # --- affinity, spread, tolerations -----------------------------------------------------------------------------------
@@ -446,13 +454,6 @@ class Pod(Object, frozen=True, kw_only=True):
     def key(self) -> str:
         """Give the name by which messages call it: namespace/name."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
-
-
-class PodTemplateSpec(Object, frozen=True, kw_only=True):
-    """The mould of a workload's pods."""
-
-    metadata: PodMeta = PodMeta()
-    spec: PodSpec = PodSpec()
 
 
 # --- nodes and namespaces --------------------------------------------------------------------------------------------

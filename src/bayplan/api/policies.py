@@ -40,9 +40,11 @@ class RuntimeClass(Object, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudgetSpec(Object, frozen=True, kw_only=True):
-    """Whose pods a budget protects."""
+    """Whose pods a budget protects, and how many of them must stay; a text is a percentage."""
 
     selector: LabelSelector | None = None
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
 
 
 class PodDisruptionBudgetStatus(Object, frozen=True, kw_only=True):

@@ -7,21 +7,22 @@ Not here: types (`api/decode.py`), and whether objects fit together (the table).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from bayplan.api import claims, objects, policies, workloads
+from bayplan.api import claims, groups, objects, policies, workloads
 from bayplan.api.names import LABEL_MAX, SUBDOMAIN_MAX, key_faults, value_faults
 from bayplan.api.objects import (
     Affinity,
     Container,
     LabelSelector,
+    Meta,
     NodeSelector,
     NodeSelectorTerm,
     Object,
     PersistentVolumeClaimSpec,
     PodAffinityTerm,
-    PodMeta,
     PodSpec,
     Quantities,
     Quantity,
@@ -51,7 +52,7 @@ def faults_of(thing: Object) -> list[Fault]:
     """List all that is wrong with an object."""
     check = next((_CHECKS[kind] for kind in type(thing).__mro__ if kind in _CHECKS), None)
     meta = getattr(thing, "metadata", None)
-    found = list(_meta(meta, ("metadata",))) if isinstance(meta, PodMeta) else []
+    found = list(_meta(meta, ("metadata",))) if isinstance(meta, Meta) else []
     if check is not None:
         found.extend(check(thing))
     return found
@@ -60,7 +61,7 @@ def faults_of(thing: Object) -> list[Fault]:
 # --- metadata, texts, quantities -------------------------------------------------------------------------------------
 
 
-def _meta(meta: PodMeta, path: Path, *, named: bool = True) -> Faults:
+def _meta(meta: Meta, path: Path, *, named: bool = True) -> Faults:
     if named and not meta.name:
         yield Fault((*path, "name"), "expected a name, got nothing")
     for field, text in (("name", meta.name), ("namespace", meta.namespace)):
@@ -327,6 +328,23 @@ def _service(service: Object) -> Faults:
 def _budget(budget: Object) -> Faults:
     if isinstance(budget, policies.PodDisruptionBudget):
         yield from _selector(budget.spec.selector, ("spec", "selector"))
+        for field, value in (
+            ("minAvailable", budget.spec.min_available),
+            ("maxUnavailable", budget.spec.max_unavailable),
+        ):
+            yield from _count_or_percentage(value, ("spec", field))
+
+
+def _count_or_percentage(value: int | str | None, path: Path) -> Faults:
+    if isinstance(value, str) and not _PERCENTAGE.fullmatch(value):
+        yield Fault(path, f'expected a number or a percentage such as "50%", got {_shown(value)}')
+    elif isinstance(value, int):
+        yield from _within(value, 0, 2**31 - 1, path)
+
+
+def _queue(queue: Object) -> Faults:
+    if isinstance(queue, groups.Queue):
+        yield from _quantities(queue.spec.capability, ("spec", "capability"))
 
 
 def _runtime(runtime: Object) -> Faults:
@@ -382,6 +400,7 @@ def _csi_node(node: Object) -> Faults:
             yield from _within(driver.allocatable.count, 0, 2**31 - 1, (*at, "allocatable", "count"))
 
 
+_PERCENTAGE: Final = re.compile(r"[0-9]{1,9}%", re.ASCII)
 _REPLICATED: Final = (
     workloads.Deployment,
     workloads.ReplicaSet,
@@ -394,6 +413,7 @@ _CHECKS: Final[dict[type[Object], Callable[[Object], Faults]]] = {
     **dict.fromkeys((*_REPLICATED, workloads.DaemonSet, workloads.Job), _template),
     workloads.Service: _service,
     policies.PodDisruptionBudget: _budget,
+    groups.Queue: _queue,
     policies.RuntimeClass: _runtime,
     policies.PriorityClass: _priority,
     claims.PersistentVolume: _volume,

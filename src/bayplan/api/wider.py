@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias, Union, get_args, get_origin, get_type_
 import msgspec
 
 from bayplan.api import objects
+from bayplan.api.annotations import PodAnnotations
 from bayplan.api.objects import Node, Object, Pod
 
 Kinds: TypeAlias = Mapping[tuple[str, str], type[Object]]
@@ -61,7 +62,10 @@ def _as_wide(thing: Object, kind: type[Object]) -> Object:
     for name in type(thing).__struct_fields__:
         value = getattr(thing, name)
         inner, _ = _struct_in(hints[name])
-        values[name] = _as_wide(value, inner) if inner is not None and isinstance(value, Object) else value
+        if isinstance(value, PodAnnotations) and hints[name] is not PodAnnotations:
+            values[name] = msgspec.to_builtins(value) or None
+        else:
+            values[name] = _as_wide(value, inner) if inner is not None and isinstance(value, Object) else value
     return kind(**values)
 
 
@@ -82,6 +86,8 @@ def _wider(struct: type[Object], wanted: Wanted, path: str) -> type[Object]:
     for name, below in wanted.items():
         if name not in known:
             more.append((attribute(name), Any, msgspec.field(name=name, default=None)))
+        elif not below and hints[known[name]] is PodAnnotations:
+            more.append((known[name], Any, msgspec.field(name=name, default=None)))
         elif below:
             inner, optional = _struct_in(hints[known[name]])
             if inner is None:

@@ -6,7 +6,14 @@ Not here: making the pods (`api/expand.py`).
 
 from __future__ import annotations
 
-from bayplan.api.objects import ClaimTemplate, Int32, Labels, LabelSelector, Object, ObjectMeta, PodTemplateSpec
+from bayplan.api.objects import ClaimTemplate, Int32, Labels, LabelSelector, Object, ObjectMeta, PodMeta, PodSpec
+
+
+class PodTemplateSpec(Object, frozen=True, kw_only=True):
+    """The mould of a workload's pods."""
+
+    metadata: PodMeta = PodMeta()
+    spec: PodSpec = PodSpec()
 
 
 class ServiceSpec(Object, frozen=True, kw_only=True):

@@ -76,6 +76,10 @@ class Complaints:
         if warning not in self.warnings:
             self.warnings.append(warning)
 
+    def below(self, outer: Path) -> Complaints:
+        """Return where to complain about a part of the file; paths begin at the part, lines at the file."""
+        return Complaints(self.file, lambda path: self.place_of((*outer, *path)))
+
     @property
     def is_full(self) -> bool:
         """Say whether there are so many that further ones are dropped."""

@@ -144,7 +144,7 @@ def _inner(found: source.Source, given: object, registry: Registry, gates: Gates
     if isinstance(given, str):
         loaded = load(folder / given, registry, gates)
     elif isinstance(given, Mapping):
-        complaints = Complaints(outer.file, lambda path: outer.place_of((INNER, *path)))
+        complaints = outer.below((INNER,))
         try:
             loaded = read(source.Source(_completed(given), complaints), registry, gates, folder)
         except ConfigError as error:

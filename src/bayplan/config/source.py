@@ -21,6 +21,10 @@ VALUES_MAX: Final = 200_000
 Given: TypeAlias = str | bytes | Mapping[str, object]
 
 
+class NotRead(ConfigError):
+    """A file that could not be opened."""
+
+
 class Source(NamedTuple):
     """A configuration's tree, and whom to tell what is wrong with it."""
 
@@ -32,12 +36,12 @@ def of_file(path: FilePath) -> Source:
     """Read a file."""
     try:
         if stat.S_ISDIR(path.stat().st_mode):
-            raise refused(str(path), "is a directory; name the file in it that is meant")
+            raise _not_read(path, "is a directory; name the file in it that is meant")
         with path.open("rb") as file:
             content = file.read(BYTES_MAX + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise refused(str(path), f"cannot be read: {reason}") from None
+        raise _not_read(path, f"cannot be read: {reason}") from None
     return of_text(content, str(path))
 
 
@@ -101,6 +105,10 @@ def of_map(tree: Mapping[str, object], file: str = "") -> Source:
 def refused(file: str, why: str) -> ConfigError:
     """Return the error of a source of which nothing could be read."""
     return ConfigError([Complaint(file, 0, 0, "", why)])
+
+
+def _not_read(path: FilePath, why: str) -> NotRead:
+    return NotRead(refused(str(path), why).complaints)
 
 
 def _is_scalar(value: object) -> bool:

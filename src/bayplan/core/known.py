@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from bayplan.api.objects import Object, PodMeta, uid_of
+from bayplan.api.objects import Meta, Object, uid_of
 
 Key: TypeAlias = tuple[str, str, str]
 """Kind, namespace, name."""
 
 
-def meta_of(thing: Object) -> PodMeta:
+def meta_of(thing: Object) -> Meta:
     """Return an object's metadata; every kind that is watched has it."""
-    meta: PodMeta = thing.metadata  # type: ignore[attr-defined]
+    meta: Meta = thing.metadata  # type: ignore[attr-defined]
     return meta
 
 

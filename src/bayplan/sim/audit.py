@@ -27,7 +27,7 @@ from bayplan.api.messages import (
     Record,
     Seen,
 )
-from bayplan.api.objects import Node, Object, Pod, PodMeta, Taint, Toleration
+from bayplan.api.objects import Meta, Node, Object, Pod, Taint, Toleration
 from bayplan.api.quantity import nanos
 
 KEPT_OUT = frozenset({"NoSchedule", "NoExecute"})
@@ -248,5 +248,5 @@ def _bears(toleration: Toleration, taint: Taint) -> bool:
     return toleration.operator == "Exists" or toleration.value == taint.value
 
 
-def _key(meta: PodMeta) -> tuple[str, str]:
+def _key(meta: Meta) -> tuple[str, str]:
     return meta.namespace, meta.name

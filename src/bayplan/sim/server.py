@@ -26,16 +26,16 @@ from bayplan.api.messages import (
     Seen,
     SelectNode,
 )
-from bayplan.api.objects import Node, Object, Pod, PodMeta
+from bayplan.api.objects import Meta, Node, Object, Pod
 
 Key: TypeAlias = tuple[str, str, str]
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 
 
-def meta_of(thing: Object) -> PodMeta:
+def meta_of(thing: Object) -> Meta:
     """Return an object's metadata."""
-    meta: PodMeta = thing.metadata  # type: ignore[attr-defined]  # every kind that is stored has it
+    meta: Meta = thing.metadata  # type: ignore[attr-defined]  # every kind that is stored has it
     return meta
 
 
