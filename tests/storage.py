@@ -29,13 +29,10 @@ from bayplan.api.claims import (
     VolumeNodeAffinity,
     VolumeNodeResources,
 )
+from bayplan.api.disks import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk
 from bayplan.api.objects import (
-    ISCSI,
-    RBD,
-    AWSElasticBlockStore,
     ClaimVolume,
     EphemeralVolume,
-    GCEPersistentDisk,
     NodeSelector,
     ObjectMeta,
     OwnerReference,

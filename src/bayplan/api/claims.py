@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import msgspec
 
-from bayplan.api.objects import (
+from bayplan.api.disks import (
     AWSElasticBlockStore,
     AzureDisk,
     AzureFile,
     Cinder,
     GCEPersistentDisk,
+    Portworx,
+    VsphereVolume,
+)
+from bayplan.api.objects import (
     Int32,
     LabelSelector,
     NodeSelector,
     Object,
     ObjectMeta,
     PersistentVolumeClaimSpec,
-    Portworx,
     Quantities,
     Quantity,
-    VsphereVolume,
 )
 
 

@@ -1,9 +1,9 @@
 """Kubernetes' core objects, as frozen structs of just the fields that scheduling rules read.
 
-A class has the name of its kind; a field the name Kubernetes gives it, in snake case.  A missing field is Go's zero
-value: an empty text, 0, False, `()` or `{}`; it is `None` where upstream tells absent from empty.
+A class has the name of its kind, a field Kubernetes' name in snake case.  A missing field is Go's zero value, or `None`
+where upstream tells absent from empty.
 Invariant: an object never changes once decoded, its maps included, so equal parts may be shared (`api/share.py`).
-Not here: volumes and claims as objects (claims.py), reading (decode.py), budgets (policies.py), workloads, arithmetic.
+Not here: claims (claims.py), reading (decode.py), budgets (policies.py), groups (groups.py), workloads, arithmetic.
 """
 
 from __future__ import annotations
@@ -13,6 +13,19 @@ from typing import Annotated, Protocol, TypeAlias
 import msgspec
 
 from bayplan.api.annotations import PodAnnotations
+from bayplan.api.disks import (
+    ISCSI,
+    RBD,
+    AWSElasticBlockStore,
+    AzureDisk,
+    AzureFile,
+    Cinder,
+    GCEPersistentDisk,
+    ImageVolume,
+    InlineCSI,
+    Portworx,
+    VsphereVolume,
+)
 
 Quantity: TypeAlias = str | int | float
 Quantities: TypeAlias = dict[str, Quantity]
@@ -230,80 +243,6 @@ class Container(Object, frozen=True, kw_only=True):
 
 
 # --- volumes inside a pod --------------------------------------------------------------------------------------------
-
-
-class GCEPersistentDisk(Object, frozen=True, kw_only=True):
-    """A Google disk, named in the pod or the volume itself."""
-
-    pd_name: str = ""
-    read_only: bool = False
-
-
-class AWSElasticBlockStore(Object, frozen=True, kw_only=True):
-    """An Amazon disk, named in the pod or the volume itself."""
-
-    volume_id: str = msgspec.field(name="volumeID", default="")
-    read_only: bool = False
-
-
-class AzureDisk(Object, frozen=True, kw_only=True):
-    """An Azure disk, named in the pod or the volume itself."""
-
-    disk_name: str = ""
-    disk_uri: str = msgspec.field(name="diskURI", default="")
-    kind: str | None = None
-
-
-class AzureFile(Object, frozen=True, kw_only=True):
-    """An Azure share, named in the pod or the volume itself."""
-
-    share_name: str = ""
-
-
-class Cinder(Object, frozen=True, kw_only=True):
-    """An OpenStack disk, named in the pod or the volume itself."""
-
-    volume_id: str = msgspec.field(name="volumeID", default="")
-
-
-class Portworx(Object, frozen=True, kw_only=True):
-    """A Portworx volume, named in the pod or the volume itself."""
-
-    volume_id: str = msgspec.field(name="volumeID", default="")
-
-
-class VsphereVolume(Object, frozen=True, kw_only=True):
-    """A vSphere disk, named in the pod or the volume itself."""
-
-    volume_path: str = ""
-
-
-class RBD(Object, frozen=True, kw_only=True):
-    """A Ceph block device, named in the pod itself."""
-
-    monitors: tuple[str, ...] = ()
-    image: str = ""
-    pool: str = ""
-    read_only: bool = False
-
-
-class ISCSI(Object, frozen=True, kw_only=True):
-    """An iSCSI disk, named in the pod itself."""
-
-    iqn: str = ""
-    read_only: bool = False
-
-
-class InlineCSI(Object, frozen=True, kw_only=True):
-    """A CSI volume that lives and dies with its pod."""
-
-    driver: str = ""
-
-
-class ImageVolume(Object, frozen=True, kw_only=True):
-    """An image mounted as a volume."""
-
-    reference: str = ""
 
 
 class ClaimVolume(Object, frozen=True, kw_only=True):

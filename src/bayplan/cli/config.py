@@ -62,8 +62,8 @@ def with_rules(command: C) -> C:
 def config() -> None:
     """Check, show and convert configuration files.
 
-    A file is told apart by its content: a KubeSchedulerConfiguration, a Policy as Kubernetes read it up to 1.22, or a
-    BayplanConfiguration.
+    A file is told apart by its content: a KubeSchedulerConfiguration, a Policy as Kubernetes read it up to 1.22,
+    kube-batch's flat map or tiers, or a BayplanConfiguration.
     """
 
 
@@ -176,7 +176,10 @@ def _kind(loaded: Loaded) -> str:
     if isinstance(configuration, Policy):
         return "a Policy, as Kubernetes read it up to 1.22"
     if isinstance(configuration, BayplanConfiguration):
-        return "a BayplanConfiguration"
+        if loaded.tree:
+            return "a BayplanConfiguration"
+        form = "flat map" if loaded.batches[0].configuration.form == "flat" else "actions and tiers"
+        return f"kube-batch's {form}"
     names = ", ".join(str(profile.scheduler_name) for profile in configuration.profiles)
     return f"a KubeSchedulerConfiguration (profiles: {names})"
 

@@ -21,7 +21,7 @@ from bayplan.api.objects import Pod
 from bayplan.api.wider import FieldError, Kinds, widened
 from bayplan.cli import progress, sources, tables
 from bayplan.config.complaints import ConfigError
-from bayplan.config.files import load, refuse_extenders
+from bayplan.config.files import load, refuse_batches, refuse_extenders
 from bayplan.config.gates import gates, settings_of
 from bayplan.config.policy import PROVIDERS, from_provider
 from bayplan.config.profiles import profiles
@@ -156,6 +156,7 @@ def _rules(options: Options) -> Mapping[str, Profile]:
         for warning in loaded.warnings:
             _note(f"warning: {warning}")
         refuse_extenders(loaded)
+        refuse_batches(loaded)
         return profiles(loaded.configuration, registry, chosen)
     except ConfigError as error:
         raise click.ClickException("\n".join(map(str, error.complaints))) from None

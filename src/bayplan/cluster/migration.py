@@ -15,18 +15,8 @@ from urllib.parse import unquote
 import msgspec
 
 from bayplan.api.claims import PersistentVolume
-from bayplan.api.objects import (
-    AWSElasticBlockStore,
-    AzureDisk,
-    Cinder,
-    GCEPersistentDisk,
-    Labels,
-    NodeSelector,
-    NodeSelectorTerm,
-    Portworx,
-    Requirement,
-    Volume,
-)
+from bayplan.api.disks import AWSElasticBlockStore, AzureDisk, Cinder, GCEPersistentDisk, Portworx
+from bayplan.api.objects import Labels, NodeSelector, NodeSelectorTerm, Requirement, Volume
 
 ZONE: Final = "topology.kubernetes.io/zone"
 REGION: Final = "topology.kubernetes.io/region"

@@ -111,21 +111,26 @@ class LoadedBatch(NamedTuple):
     file: str = ""
 
 
-def load_batch(profile: BatchProfile, folder: FilePath, plugins: Collection[str] = PLUGINS) -> LoadedBatch:
-    """Read the file that a profile names; one that cannot be opened leaves the documented configuration, and says so.
+def load_batch(profile: BatchProfile, folder: FilePath, complaints: Complaints) -> LoadedBatch:
+    """Read what a profile names, inline or a file; a file that cannot be opened leaves what is documented, and says so.
 
-    Anything else that is wrong raises a ConfigError.
+    Anything else that is wrong raises a ConfigError.  Complaints are about the profile's `conf`.
     """
-    if not profile.conf:
+    conf = profile.conf
+    if isinstance(conf, Mapping):
+        return read_batch(Source(dict(conf), complaints), profile)
+    if not isinstance(conf, str):
+        complaints.unreadable((), f"expected a path or a map, got {_kind(conf)}")
+        complaints.settle()
+    if not conf:
         return LoadedBatch(documented(profile))
-    path = folder / profile.conf
     try:
-        found = source.of_file(path)
+        found = source.of_file(folder / str(conf))
     except source.NotRead as error:
         said = error.complaints[0]
         warning = msgspec.structs.replace(said, message=f"{said.message}; kube-batch's default is in force instead")
         return LoadedBatch(documented(profile), (warning,))
-    return read_batch(found, profile, plugins)
+    return read_batch(found, profile)
 
 
 def documented(profile: BatchProfile) -> BatchConfiguration:
@@ -152,7 +157,7 @@ def is_batch(tree: Mapping[str, object]) -> bool:
     """Say whether a tree is one of kube-batch's forms."""
     if "kind" in tree or "apiVersion" in tree:
         return False
-    return not tree.keys().isdisjoint({"actions", "tiers", "plugins"}) or any(map(_is_switch, tree))
+    return "actions" in tree or "tiers" in tree or isinstance(tree.get("plugins"), str) or any(map(_is_switch, tree))
 
 
 def is_config_map(tree: Mapping[str, object]) -> bool:

@@ -1,33 +1,34 @@
 """Configuration files, told apart by what is in them: the one way from a path to a configuration.
 
-Forms that are known but not read here are refused by name, so that nobody looks for a typo in the wrong file.
+A ConfigMap around a file is refused by name, so that nobody looks for a typo in the wrong file.
 Invariant: what is loaded can be made profiles of, but for rules that refuse their arguments.
-Not here: decoding each of the forms (decode.py, policy_decode.py, ours_decode.py).
+Not here: decoding each of the forms (decode.py, policy_decode.py, ours_decode.py, batch.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from bayplan.config import kubescheduler, ours, policy, source
-from bayplan.config.complaints import Complaint, Complaints, ConfigError, Path, Place, meant, shown
+from bayplan.config.batch import LoadedBatch, is_batch, is_config_map, load_batch, read_batch
+from bayplan.config.complaints import Complaint, Complaints, ConfigError, Path, Place, meant, nowhere, path_text, shown
 from bayplan.config.decode import decode_source
 from bayplan.config.kubescheduler import Extender
-from bayplan.config.ours import BayplanConfiguration, Scheduling
+from bayplan.config.ours import BatchProfile, BayplanConfiguration, Scheduling
 from bayplan.config.ours_decode import check_batch, decode_ours, used
 from bayplan.config.policy_decode import decode_policy
 from bayplan.framework.plugin import NO_GATES, Gates
 from bayplan.framework.registry import Registry
+from bayplan.framework.tiers import SCHEDULER_NAME
 
 Configuration: TypeAlias = Scheduling | BayplanConfiguration
 
 KINDS: Final = (kubescheduler.KIND, policy.KIND, ours.KIND)
 INNER: Final = "kubeScheduler"
-_EXPECTED: Final = f"{kubescheduler.KIND} {kubescheduler.API_VERSION}, {policy.KIND} or {ours.KIND}"
 
 
 class Loaded(NamedTuple):
@@ -39,6 +40,7 @@ class Loaded(NamedTuple):
     tree: Mapping[str, object]  # as it was written
     file: str
     inner: Loaded | None = None  # kube-scheduler's part of our own settings
+    batches: tuple[LoadedBatch, ...] = ()  # what the batch profiles of our own settings name, in their order
 
     @property
     def scheduling(self) -> Loaded | None:
@@ -62,9 +64,10 @@ def load(path: FilePath, registry: Registry, gates: Gates = NO_GATES) -> Loaded:
 def read(found: source.Source, registry: Registry, gates: Gates, folder: FilePath | None = None) -> Loaded:
     """Decode what was read from somewhere; paths in it start from a folder."""
     tree, complaints = found.tree, found.complaints
-    form = _other_form(tree)
-    if form is not None:
-        complaints.unreadable((), f"this is {form}; expected {_EXPECTED}")
+    if is_batch(tree) or is_config_map(tree):
+        return _kube_batch(found)
+    if tree.get("kind") == "ConfigMap":
+        complaints.unreadable((), f"this is a ConfigMap; {_in_its_data(tree)}")
         complaints.settle()
     if _is_ours(tree):
         return _ours(found, registry, gates, folder or FilePath())
@@ -78,6 +81,18 @@ def read(found: source.Source, registry: Registry, gates: Gates, folder: FilePat
         complaints.settle()
     configuration, warnings, place_of = decode_source(found, registry, gates)
     return Loaded(configuration, warnings, place_of, tree, complaints.file)
+
+
+def refuse_batches(loaded: Loaded) -> None:
+    """Raise a ConfigError that names every batch profile, for whoever would have to run sessions and cannot yet."""
+    complaints = Complaints(loaded.file, loaded.place_of)
+    for place, batch in enumerate(loaded.batches):
+        complaints.add(
+            ("batch", place) if loaded.tree else (),
+            f"pods of {shown(batch.configuration.scheduler_name)} are scheduled in sessions, which are not run here "
+            "yet; leave the profile out to see what the others decide",
+        )
+    complaints.settle()
 
 
 def refuse_extenders(loaded: Loaded) -> None:
@@ -108,15 +123,19 @@ def _is_ours(tree: Mapping[str, object]) -> bool:
     return tree.get("kind") == ours.KIND or (isinstance(version, str) and version.startswith(ours.GROUP))
 
 
-def _other_form(tree: Mapping[str, object]) -> str | None:
-    """Name the form of a file that is none of those read here."""
-    if "kind" not in tree and "tiers" in tree:
-        return "a configuration of kube-batch or Volcano (actions and tiers), which is not read yet"
-    if "kind" not in tree and ("actions" in tree or any(key.startswith("plugin.") for key in tree)):
-        return "a configuration of kube-batch or Volcano (the flat map of its first versions), which is not read yet"
-    if tree.get("kind") == "ConfigMap":
-        return "a ConfigMap; give what is in its data as a file of its own"
-    return None
+def _in_its_data(tree: Mapping[str, object]) -> str:
+    """Say what to do about a ConfigMap around a file."""
+    data = tree.get("data")
+    names = ", ".join(f"`{one}`" for one in list(data)[:3]) if isinstance(data, Mapping) else ""
+    return f"give what is in its data{f' ({names})' if names else ''} as a file of its own"
+
+
+def _kube_batch(found: source.Source) -> Loaded:
+    """Read one of kube-batch's files as settings of ours with one batch profile, which has kube-batch's name."""
+    profile = BatchProfile(scheduler_name=SCHEDULER_NAME)
+    batch = read_batch(found, profile)
+    settings = BayplanConfiguration(batch=(profile,))
+    return Loaded(settings, batch.warnings, nowhere, {}, batch.file, batches=(batch,))
 
 
 def _ours(found: source.Source, registry: Registry, gates: Gates, folder: FilePath) -> Loaded:
@@ -128,12 +147,26 @@ def _ours(found: source.Source, registry: Registry, gates: Gates, folder: FilePa
         inner = _inner(found, settings.kube_scheduler, registry, gates, folder)
     except ConfigError as error:
         complaints.found += error.complaints
-    check_batch(settings, None if inner is None else inner.configuration, complaints)
-    complaints.settle()
     decoded = None if inner is None else inner.configuration
-    warnings = (*complaints.warnings, *(() if inner is None else inner.warnings))
+    check_batch(settings, decoded, complaints)
+    batches = tuple(_batches(settings, complaints, folder))
+    complaints.settle()
+    parts = (*(() if inner is None else (inner,)), *batches)
+    warnings = (*complaints.warnings, *(warning for part in parts for warning in part.warnings))
     settings = msgspec.structs.replace(settings, kube_scheduler=decoded)
-    return Loaded(settings, warnings, complaints.place_of, found.tree, complaints.file, inner)
+    return Loaded(settings, warnings, complaints.place_of, found.tree, complaints.file, inner, batches)
+
+
+def _batches(settings: BayplanConfiguration, complaints: Complaints, folder: FilePath) -> Iterator[LoadedBatch]:
+    """Read what each batch profile names; what is wrong with it is added to the complaints."""
+    for place, profile in enumerate(settings.batch):
+        path: Path = ("batch", place, "conf")
+        try:
+            batch = load_batch(profile, folder, complaints.below(path))
+        except ConfigError as error:
+            complaints.found += _below(path, error.complaints, profile.conf)
+        else:
+            yield batch._replace(warnings=tuple(_below(path, batch.warnings, profile.conf)))
 
 
 def _inner(found: source.Source, given: object, registry: Registry, gates: Gates, folder: FilePath) -> Loaded | None:
@@ -148,8 +181,8 @@ def _inner(found: source.Source, given: object, registry: Registry, gates: Gates
         try:
             loaded = read(source.Source(_completed(given), complaints), registry, gates, folder)
         except ConfigError as error:
-            raise ConfigError(_below(one) for one in error.complaints) from None
-        loaded = loaded._replace(tree=given, warnings=tuple(_below(one) for one in loaded.warnings))
+            raise ConfigError(_below((INNER,), error.complaints, given)) from None
+        loaded = loaded._replace(tree=given, warnings=tuple(_below((INNER,), loaded.warnings, given)))
     else:
         outer.unreadable((INNER,), f"expected a path or a map, got {shown(given)}")
         return None
@@ -165,6 +198,8 @@ def _completed(tree: Mapping[str, object]) -> dict[str, object]:
     return {"apiVersion": kubescheduler.API_VERSION, "kind": kubescheduler.KIND, **tree}
 
 
-def _below(complaint: Complaint) -> Complaint:
-    path = ".".join(part for part in (INNER, complaint.path) if part)
-    return msgspec.structs.replace(complaint, path=path)
+def _below(outer: Path, complaints: Iterable[Complaint], given: object) -> Iterator[Complaint]:
+    """Give complaints about an inline part their whole path; those about another file have it."""
+    for complaint in complaints:
+        path = ".".join(part for part in (path_text(outer), complaint.path) if part)
+        yield complaint if isinstance(given, str) else msgspec.structs.replace(complaint, path=path)

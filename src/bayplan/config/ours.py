@@ -8,7 +8,7 @@ Not here: reading one (ours_decode.py), and what batch profiles name (the batch 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta
 
@@ -16,6 +16,7 @@ from bayplan.api.durations import Duration
 from bayplan.config.kubescheduler import KubeSchedulerConfiguration, Setting
 from bayplan.config.policy import Policy
 from bayplan.framework.settings import USUAL, Settings
+from bayplan.framework.tiers import DEFAULT_QUEUE, PERIOD, Behaviour
 
 API_VERSION: Final = "bayplan.dev/v1alpha1"
 GROUP: Final = "bayplan.dev/"
@@ -31,12 +32,13 @@ class BatchProfile(Setting, frozen=True, kw_only=True):
     """A scheduler name whose pods are scheduled in sessions, by queues and gangs."""
 
     scheduler_name: Annotated[str, Meta(description="whose pods; required")] = ""
-    conf: Annotated[str, Meta(description="path of the actions and tiers; empty: the lane's own")] = ""
-    behaviour: Annotated[
-        Literal["bayplan", "kube-batch"], Meta(description="whether kube-batch's oddities are kept")
-    ] = "bayplan"
-    period: Annotated[Duration, Meta(description="the pause between two sessions")] = Duration.seconds(1)
-    default_queue: Annotated[str, Meta(description="the queue of pods that name none")] = "default"
+    conf: Annotated[
+        object,
+        Meta(description="kube-batch's actions and plugins: inline, or a path as seen from this file; empty: its own"),
+    ] = ""
+    behaviour: Annotated[Behaviour, Meta(description="whether kube-batch's oddities are kept")] = "bayplan"
+    period: Annotated[Duration, Meta(description="the pause between two sessions")] = PERIOD
+    default_queue: Annotated[str, Meta(description="the queue of groups that name none")] = DEFAULT_QUEUE
     namespace_as_queue: Annotated[
         bool | None, Meta(description="a queue for each namespace; absent: as the form of `conf` has it")
     ] = None

@@ -15,6 +15,8 @@ import msgspec
 
 from bayplan.config import strict
 from bayplan.config.arguments import arguments_of, is_gated
+from bayplan.config.batch import LoadedBatch
+from bayplan.config.batch_shown import written
 from bayplan.config.complaints import Complaints, Path
 from bayplan.config.files import Loaded
 from bayplan.config.kubescheduler import KubeSchedulerConfiguration, SchedulerProfile, completed
@@ -63,10 +65,8 @@ def shown(loaded: Loaded | None, registry: Registry, gates: Gates, flags: Flags)
         known = _Known(registry, gates, inner_origin, "flag --plugin or plugins below")
         tree["kubeScheduler"] = _kube_scheduler(completed(configuration or KubeSchedulerConfiguration()), known)
     folder = FilePath(loaded.file).parent if loaded is not None else FilePath()
-    batch = [
-        msgspec.structs.replace(one, conf=one.conf and str((folder / one.conf).resolve())) for one in settings.batch
-    ]
-    tree["batch"] = _plain(batch, origin, ("batch",))
+    batches = loaded.batches if loaded is not None else ()
+    tree["batch"] = [_batch(one, origin, ("batch", place)) for place, one in enumerate(batches)] or Value([], DEFAULT)
     tree["bindPods"] = _bind(settings, scheduling, origin)
     tree["budgets"] = _plain(settings.budgets, origin, ("budgets",))
     tree["plugins"] = _plugins(settings, flags, folder, origin)
@@ -86,9 +86,10 @@ def _said(words: str) -> OriginOf:
 
 def _origin_of(loaded: Loaded | None) -> OriginOf:
     """Return what says of a path on which line of which file it was written."""
-    if loaded is None:
-        return _defaults
+    return _defaults if loaded is None else _origin_in(loaded)
 
+
+def _origin_in(loaded: Loaded | LoadedBatch) -> OriginOf:
     def ask(path: Path) -> str:
         if not _is_written(loaded.tree, path):
             return DEFAULT
@@ -137,6 +138,21 @@ def _bind(settings: BayplanConfiguration, scheduling: object, origin: OriginOf) 
     return {
         name: Value(value, absent if before is None else origin(("bindPods", name)))
         for name, value, before in (("qps", limits.qps, given.qps), ("burst", limits.burst, given.burst))
+    }
+
+
+def _batch(loaded: LoadedBatch, origin: OriginOf, path: Path) -> Node:
+    """Return a batch profile, with what its file says in place of the file's name."""
+    found = loaded.configuration
+    by_form = "default of the flat map" if found.form == "flat" else "default of tiers"
+    said = origin((*path, "namespaceAsQueue"))
+    return {
+        "schedulerName": Value(found.scheduler_name, origin((*path, "schedulerName"))),
+        "conf": written(found, _origin_in(loaded)),
+        "behaviour": Value(found.behaviour, origin((*path, "behaviour"))),
+        "period": Value(str(found.period), origin((*path, "period"))),
+        "defaultQueue": Value(found.default_queue, origin((*path, "defaultQueue"))),
+        "namespaceAsQueue": Value(found.namespace_as_queue, by_form if said == DEFAULT else said),
     }
 
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from bayplan.api.durations import Duration
-from bayplan.config.files import Loaded, load, refuse_extenders
+from bayplan.config.files import Loaded, load, refuse_batches, refuse_extenders
 from bayplan.config.gates import gates, settings_of
 from bayplan.config.kubescheduler import KubeSchedulerConfiguration, LeaderElection, SchedulerProfile, completed
 from bayplan.config.ours import BayplanConfiguration, BindPods, Scheduling, bind_limits
@@ -94,6 +94,7 @@ def setup(asked: Asked, namespace: str | None) -> Setup:
     loaded = None if asked.config is None else load(Path(asked.config), registry, chosen)
     if loaded is not None:
         refuse_extenders(loaded)
+        refuse_batches(loaded)
     scheduling = _scheduling(asked, loaded)
     served = _served(scheduling, registry, chosen)
     configuration = completed(scheduling) if isinstance(scheduling, KubeSchedulerConfiguration) else None

@@ -2,12 +2,12 @@
 
 import pytest
 
+from bayplan.api.disks import ImageVolume
 from bayplan.api.objects import (
     Container,
     ContainerImage,
     ContainerPort,
     ContainerStatus,
-    ImageVolume,
     Node,
     NodeStatus,
     Pod,

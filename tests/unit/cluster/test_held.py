@@ -1,6 +1,6 @@
 """What rules see of a volume that a claim has."""
 
-from bayplan.api.objects import AWSElasticBlockStore
+from bayplan.api.disks import AWSElasticBlockStore
 from bayplan.cluster.held import Place, held
 from tests.storage import volume
 

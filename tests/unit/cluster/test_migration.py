@@ -4,7 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from bayplan.api.claims import PersistentVolume
-from bayplan.api.objects import AWSElasticBlockStore, AzureDisk, AzureFile, GCEPersistentDisk, Volume
+from bayplan.api.disks import AWSElasticBlockStore, AzureDisk, AzureFile, GCEPersistentDisk
+from bayplan.api.objects import Volume
 from bayplan.cluster.migration import Untranslatable, handle_of, inline_of, plugin_of, reach_of
 from bayplan.cluster.reach import reach_in
 from tests.kit import case

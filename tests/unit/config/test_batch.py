@@ -6,7 +6,7 @@ import pytest
 
 from bayplan.config import source
 from bayplan.config.batch import DOCUMENTED, LoadedBatch, documented, is_batch, load_batch, read_batch
-from bayplan.config.complaints import ConfigError
+from bayplan.config.complaints import Complaints, ConfigError
 from bayplan.config.ours import BatchProfile
 from bayplan.framework.tiers import Behaviour, TierPlugin
 from tests.kit import case
@@ -293,7 +293,7 @@ def test_rules_of_ones_own_may_be_named() -> None:
 def test_a_file_that_cannot_be_read_leaves_the_documented_map(tmp_path: Path) -> None:
     """And says so, whether it is not there or is a directory."""
     for name, why in (("none.yaml", "cannot be read: No such file or directory"), ("", "is a directory")):
-        found = load_batch(BatchProfile(conf=str(tmp_path / name)), tmp_path)
+        found = load_batch(BatchProfile(conf=str(tmp_path / name)), tmp_path, Complaints())
 
         assert found.configuration == documented(BatchProfile())
         assert why in found.warnings[0].message
@@ -305,10 +305,10 @@ def test_a_path_is_seen_from_the_folder(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text(TIERS, encoding="utf-8")
     profile = BatchProfile(scheduler_name="teams", conf="b.yaml")
 
-    assert load_batch(profile, tmp_path).configuration.form == "tiers"
+    assert load_batch(profile, tmp_path, Complaints()).configuration.form == "tiers"
     (tmp_path / "b.yaml").write_text("actions: [", encoding="utf-8")
     with pytest.raises(ConfigError, match="expected YAML"):
-        load_batch(profile, tmp_path)
+        load_batch(profile, tmp_path, Complaints())
 
 
 def test_forms_are_told_apart() -> None:

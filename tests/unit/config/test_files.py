@@ -11,7 +11,7 @@ from msgspec import inspect
 
 from bayplan.config import source
 from bayplan.config.complaints import ConfigError
-from bayplan.config.files import Loaded, load, read, refuse_extenders
+from bayplan.config.files import Loaded, load, read, refuse_batches, refuse_extenders
 from bayplan.config.kubescheduler import KubeSchedulerConfiguration
 from bayplan.config.ours import BayplanConfiguration, BindPods, bind_limits
 from bayplan.config.policy import Policy
@@ -66,17 +66,75 @@ def test_places_carry_the_files_name(registry: Registry, tmp_path: Path) -> None
     assert found.place_of(("parallelism",)) == (3, 1)
 
 
-@pytest.mark.parametrize(("text", "form"), [
-    ('actions: "allocate, backfill"\ntiers: []', r"kube-batch or Volcano \(actions and tiers\), which is not read yet"),
-    ('actions: "allocate"\nplugins: "gang"\nplugin.gang.jobready: "true"',
-     r"\(the flat map .*\), which is not read yet"),
-    ('plugin.gang.jobready: "true"', r"\(the flat map .*\), which is not read yet"),
-    ("kind: ConfigMap\napiVersion: v1\ndata: {}", "a ConfigMap; give what is in its data as a file of its own"),
+@pytest.mark.parametrize(("data", "what"), [
+    ("{}", "give what is in its data as a file of its own"),
+    ("{policy.cfg: '{}', b: '', c: '', d: ''}",
+     "give what is in its data (`policy.cfg`, `b`, `c`) as a file of its own"),
 ])  # fmt: skip
-def test_other_forms_are_refused_by_name(registry: Registry, tmp_path: Path, text: str, form: str) -> None:
-    """A known form that is not read yet is called what it is."""
-    with pytest.raises(ConfigError, match=rf"s\.yaml:1:1: this is .*{form}"):
-        load(written(tmp_path, text), registry)
+def test_a_config_map_around_a_file_is_refused_by_name(
+    registry: Registry, tmp_path: Path, data: str, what: str
+) -> None:
+    """It is called what it is."""
+    text = f"kind: ConfigMap\napiVersion: v1\ndata: {data}"
+
+    assert complaints_of(tmp_path, text, registry) == [f"s.yaml:1:1: this is a ConfigMap; {what}"]
+
+
+@pytest.mark.parametrize(("text", "form"), [
+    ('actions: "allocate, backfill"\ntiers: [{plugins: [{name: gang}]}]', "tiers"),
+    ('actions: "allocate"\nplugins: "gang"\nplugin.gang.jobready: "true"', "flat"),
+    ('plugin.gang.jobready: "true"', "flat"),
+    ("apiVersion: v1\nkind: ConfigMap\ndata: {actions: allocate}", "flat"),
+])  # fmt: skip
+def test_kube_batchs_files_are_settings_with_one_batch_profile(
+    registry: Registry, tmp_path: Path, text: str, form: str
+) -> None:
+    """It has kube-batch's name; other pods are scheduled as without a file."""
+    found = load(written(tmp_path, text), registry)
+
+    assert [batch.configuration.form for batch in found.batches] == [form]
+    assert [batch.configuration.scheduler_name for batch in found.batches] == ["kube-batch"]
+    assert profiles(found.configuration, registry).keys() == {"default-scheduler"}
+
+
+def test_batch_profiles_are_read_with_what_they_name(registry: Registry, tmp_path: Path) -> None:
+    """A file as seen from the settings, an inline map, or nothing."""
+    written(tmp_path, "actions: allocate\ntiers: [{plugins: [{name: gang}]}]", "b.yaml")
+    found = ours(
+        tmp_path,
+        "batch:\n- {schedulerName: a, conf: b.yaml, behaviour: kube-batch, period: 2s, defaultQueue: q}\n"
+        "- {schedulerName: b, conf: {actions: preempt}, namespaceAsQueue: false}\n- {schedulerName: c}\n",
+        registry,
+    )
+    first, second, third = (batch.configuration for batch in found.batches)
+
+    assert (first.form, first.behaviour, first.default_queue, str(first.period)) == ("tiers", "kube-batch", "q", "2s")
+    assert (second.actions, second.namespace_as_queue) == (("preempt",), False)
+    assert third.actions == ("reclaim", "allocate", "preempt")
+
+
+def test_what_is_odd_about_a_batch_profile_is_said(registry: Registry, tmp_path: Path) -> None:
+    """With its place, in whichever file that is."""
+    written(tmp_path, "plugins: gang\n", "b.yaml")
+    found = ours(
+        tmp_path,
+        "batch:\n- {schedulerName: a, conf: b.yaml}\n- {schedulerName: b, conf: {plugins: gang}}\n"
+        "- {schedulerName: c, conf: none.yaml}\n",
+        registry,
+    )
+
+    assert [str(warning).replace(f"{tmp_path}/", "").split(";")[0] for warning in found.warnings] == [
+        "b.yaml:1:1: plugins: no switch of gang is on, and absent ones are off",
+        "s.yaml:5:29: batch[1].conf.plugins: no switch of gang is on, and absent ones are off",
+        "none.yaml: cannot be read: No such file or directory",
+    ]
+
+
+def test_batch_profiles_are_refused_by_name_where_they_would_be_run(registry: Registry, tmp_path: Path) -> None:
+    """They are decoded all the same."""
+    for settings in ("actions: allocate", f"{OURS}batch: [{{schedulerName: kube-batch}}]"):
+        with pytest.raises(ConfigError, match='pods of "kube-batch" are scheduled in sessions'):
+            refuse_batches(load(written(tmp_path, settings), registry))
 
 
 def test_an_unknown_kind_is_answered_with_the_nearest(registry: Registry, tmp_path: Path) -> None:
@@ -174,6 +232,12 @@ def test_binding_is_as_fast_as_it_was_under_a_policy() -> None:
          's.yaml:4:10: batch[0].schedulerName: "b" is taken by kubeScheduler.profiles[0]; each needs its own'),
     case("a pause of no length", "batch: [{schedulerName: b, period: 0s}]",
          "s.yaml:3:28: batch[0].period: must be longer than 0, not 0s"),
+    case("inside an inline batch configuration", "batch:\n- schedulerName: b\n  conf:\n    actions: alocate",
+         's.yaml:6:5: batch[0].conf.actions: unknown action "alocate"; did you mean "allocate"?'),
+    case("a batch configuration that is a list", "batch: [{schedulerName: b, conf: []}]",
+         "s.yaml:3:28: batch[0].conf: expected a path or a map, got a list"),
+    case("a batch configuration that is another form", "batch: [{schedulerName: b, conf: {kind: Policy}}]",
+         "s.yaml:3:28: batch[0].conf: expected a configuration of kube-batch: `actions` with `tiers`, or with"),
     case("a negative rate", "bindPods: {qps: -1}",
          "s.yaml:3:12: bindPods.qps: expected a number of at least 0, got -1"),
     case("a rate without a burst", "bindPods: {qps: 1, burst: 0}",

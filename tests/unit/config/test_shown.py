@@ -54,8 +54,27 @@ def assert_stays(given: str, registry: Registry, chosen: Gates = NO_GATES) -> No
     assert {name: summary(one) for name, one in before.items()} == {name: summary(one) for name, one in after.items()}
 
 
+BATCHES = f"""{OURS}
+batch:
+- schedulerName: a
+  behaviour: kube-batch
+  conf:
+    actions: "allocate, backfill"
+    tiers:
+    - plugins:
+      - name: gang
+        enableReclaimable: false
+      - name: nodeorder
+        arguments: {{podaffinity.weight: 2}}
+    - plugins: []
+- {{schedulerName: b, conf: {{actions: preempt, plugin.drf.joborder: T, plugins: drf}}, namespaceAsQueue: false}}
+- {{schedulerName: c, period: 500ms, defaultQueue: q}}
+"""
+
+
 @pytest.mark.parametrize("given", [
-    HEADER + EVERY_FIELD, f"{OURS}bindPods: {{qps: 2}}\nbatch: [{{schedulerName: b}}]", OURS])  # fmt: skip
+    HEADER + EVERY_FIELD, BATCHES, "actions: allocate\nplugins: gang\nplugin.gang.jobready: '1'",
+    f"{OURS}bindPods: {{qps: 2}}\nbatch: [{{schedulerName: b}}]", OURS])  # fmt: skip
 def test_what_is_shown_is_the_same_again(registry: Registry, given: str) -> None:
     """Whatever was said."""
     assert_stays(given, registry)
@@ -106,6 +125,27 @@ def test_a_policy_says_what_its_names_are_today(installed: Registry) -> None:
     assert line_of(found, "PodToleratesNodeTaints").endswith("# mandatory; today TaintToleration")
     assert line_of(found, "LeastRequestedPriority").endswith("# default; today NodeResourcesFit")
     assert line_of(found, "qps").endswith("# default under a Policy")
+
+
+def test_batch_profiles_say_where_each_switch_comes_from(installed: Registry) -> None:
+    """What is absent is off in the flat map and on in tiers."""
+    found = sheet(BATCHES, installed)
+
+    assert line_of(found, "enableReclaimable: false").endswith("# s.yaml:12")
+    assert line_of(found, "podaffinity.weight").endswith("# s.yaml:14")
+    assert line_of(found, "enableJobOrder: true").endswith("# default")
+    assert line_of(found, "plugin.drf.joborder").endswith("# s.yaml:16")
+    assert line_of(found, 'plugin.drf.preemptable: "false"').endswith("# default")
+    assert line_of(found, 'plugins: "gang, priority, drf, predicates, proportion"').endswith("# default")
+    assert line_of(found, "namespaceAsQueue: false").endswith("# default of tiers")
+
+
+def test_the_same_batch_configurations_are_read_again(installed: Registry) -> None:
+    """Form, actions, tiers, switches, arguments and all the rest."""
+    once = read(source.of_text(BATCHES), installed, NO_GATES).batches
+    again = read(source.of_text(sheet(BATCHES, installed)), installed, NO_GATES).batches
+
+    assert [batch.configuration for batch in once] == [batch.configuration for batch in again]
 
 
 def test_flags_are_named(registry: Registry) -> None:

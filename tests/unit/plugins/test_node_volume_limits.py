@@ -3,7 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from bayplan.api.objects import AWSElasticBlockStore, Object, Pod
+from bayplan.api.disks import AWSElasticBlockStore
+from bayplan.api.objects import Object, Pod
 from bayplan.cluster.table import Table
 from bayplan.framework.plugin import Code, Gates
 from bayplan.plugins.node_volume_limits import NodeVolumeLimits

@@ -2,7 +2,8 @@
 
 import pytest
 
-from bayplan.api.objects import AWSElasticBlockStore, Object
+from bayplan.api.disks import AWSElasticBlockStore
+from bayplan.api.objects import Object
 from bayplan.cluster.claims import Reservation
 from bayplan.cluster.reading import Reader
 from bayplan.cluster.shapes import VOLUMES

@@ -3,7 +3,7 @@
 import pytest
 
 from bayplan.api.claims import PersistentVolume, StorageClass
-from bayplan.api.objects import AWSElasticBlockStore
+from bayplan.api.disks import AWSElasticBlockStore
 from bayplan.cluster.books.identities import Identity, identity_of
 from tests.kit import case
 from tests.storage import DRIVER, storage_class, volume
