@@ -138,6 +138,14 @@ def decode(raw: bytes) -> Object:
     return _decoded(raw, None, KINDS)
 
 
+def decode_as(raw: bytes | msgspec.Raw, kind: type[Object]) -> Object:
+    """Read an object from JSON that is known to be of a kind, whether or not it says so."""
+    try:
+        return _decoder(kind).decode(raw)
+    except _MISREAD:
+        return _converted(_json_tree(raw), kind)
+
+
 def decode_tree(tree: object) -> Object:
     """Make an object of parsed JSON or YAML, by its apiVersion and kind."""
     return _from_tree(tree, None, KINDS)
@@ -171,11 +179,7 @@ def _decoded(raw: bytes | msgspec.Raw, inside: str | None, kinds: Kinds) -> Obje
         header = _header.decode(raw)
     except _MISREAD:
         return _from_tree(_json_tree(raw), inside, kinds)
-    kind = _type_of(header.api_version, header.kind, inside, kinds)
-    try:
-        return _decoder(kind).decode(raw)
-    except _MISREAD:
-        return _converted(_json_tree(raw), kind)
+    return decode_as(raw, _type_of(header.api_version, header.kind, inside, kinds))
 
 
 def _decoder(kind: type[Object]) -> msgspec.json.Decoder[Object]:

@@ -39,6 +39,7 @@ class Listed(Event, frozen=True, kw_only=True, tag="listed"):
 
     kind: str
     things: tuple[Object, ...]
+    unread: tuple[tuple[str, str], ...] = ()  # namespace and name of what is there, but was not understood
 
 
 class Ending(enum.StrEnum):

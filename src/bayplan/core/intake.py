@@ -164,6 +164,7 @@ class Intake:
         """Take in all objects of a kind, one after another; then let go of what is not there any more."""
         core = self._core
         here = {key_of(thing) for thing in event.things}
+        here.update((event.kind, namespace, name) for namespace, name in event.unread)  # as it was last understood
         news = 0
         for thing in event.things:
             self.cause = event.cause or "listed"

@@ -1,0 +1,1 @@
+"""Tests of the room that talks to an API server."""
