@@ -17,8 +17,9 @@ from bayplan.cluster.table import Table
 from bayplan.cluster.tallies import Tally
 from bayplan.core.binding import Binding, Flight
 from bayplan.core.intake import Intake
-from bayplan.core.waiting import Group, Rejection
+from bayplan.core.waiting import Group
 from bayplan.core.wakeups import Looks
+from bayplan.framework.lane import Rejection
 from bayplan.framework.profile import Instance
 from tests.histories.run import tried
 

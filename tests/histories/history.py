@@ -26,6 +26,7 @@ from bayplan.framework.profile import DEFAULT_SCHEDULER, Instance, Profile
 from bayplan.framework.registry import Registry
 from bayplan.sim.world import KINDS, World
 from tests.dump import ask_alike, differences, dump
+from tests.histories.groups import with_groups
 
 COMPARE_EVERY = 25
 
@@ -67,11 +68,26 @@ class Dawdling(Plugin[None, None]):
         return Wait(5)
 
 
-def some_profiles(which: int) -> dict[str, Profile]:
-    """Return the default profile, or one with a rule at permit."""
-    if which:
-        return usual()
+class Kind(NamedTuple):
+    """What is drawn for a history before it begins."""
+
+    permits: bool  # a rule at permit has some wait
+    groups: bool  # pods go in groups, and have others evicted
+
+    @classmethod
+    def of(cls, seed: str) -> "Kind":
+        """Draw it: a tenth of the histories has groups."""
+        luck = crc32(seed.encode())
+        return cls(luck % 4 == 0, luck % 10 == 1)
+
+
+def some_profiles(kind: Kind, *, evicts: bool) -> dict[str, Profile]:
+    """Return the default profile, one with a rule at permit, or one with groups."""
     plain = usual()[DEFAULT_SCHEDULER]
+    if kind.groups:
+        return {DEFAULT_SCHEDULER: with_groups(plain, evicts=evicts)}
+    if not kind.permits:
+        return usual()
     return {
         DEFAULT_SCHEDULER: Profile(DEFAULT_SCHEDULER, {**plain.points, "permit": [Instance("Dawdling", Dawdling())]})
     }
@@ -79,8 +95,8 @@ def some_profiles(which: int) -> dict[str, Profile]:
 
 def live(seed: str, *, every_turn: bool = False) -> Told:
     """Live through a history; say what was wrong with it."""
-    which = crc32(seed.encode()) % 4
-    world = World(seed, some_profiles(which))
+    kind = Kind.of(seed)
+    world = World(seed, some_profiles(kind, evicts=True), with_groups=kind.groups)
     steps = world.luck.choice((20, 60, 120))
     for number, _ in enumerate(world.live(steps)):
         world.wrong += world.core.queue.check()
@@ -91,7 +107,7 @@ def live(seed: str, *, every_turn: bool = False) -> Told:
     world.counts += transitions(world.core)
     if not world.wrong:
         world.wrong += table_differences(world.core)
-        world.wrong += forgotten(world, some_profiles(which))
+        world.wrong += forgotten(world, some_profiles(kind, evicts=False))
     return Told(tuple(world.wrong), world.counts, msgspec.json.encode(world.effects))
 
 
@@ -114,17 +130,18 @@ def transitions(core: Core) -> Counter[str]:
 
 def table_differences(core: Core) -> Iterator[str]:
     """Compare the table with one made from the objects, while nothing is on its way."""
-    if core.binding.flights or core._jobs or core._inbox:
+    if core.binding.flights or core._jobs or core._inbox or core._late or core.table.has_trial:
         return
     fresh = Table()
     for thing in core.known:
         if not isinstance(thing, Pod) or thing.spec.node_name:
             fold.put(fresh, thing)
+    names = {row: name for name, row in core.table.row_of.items()}
     for uid in sorted(core.table.nominations):  # others were dropped with the attempt, before the API server said so
         one = core.table.nominations[uid].pod
         if core.known.like(one) != one:
             yield f"{one.key} is nominated as it was, not as it is known"
-        fresh.put_nomination(one)
+        fresh.nominate(one, fresh.row_of[names[core.table.nominations[uid].row]])
     for waiting in core.table.nominated_away.values():
         for one in waiting.values():
             fresh.put_nomination(one)

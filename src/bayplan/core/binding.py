@@ -25,15 +25,13 @@ from bayplan.cluster.claims import BIND_COMPLETED, SELECTED_NODE, Reservation
 from bayplan.cluster.columns import Row
 from bayplan.cluster.reach import reach_terms
 from bayplan.cluster.table import Stray, Table
-from bayplan.cluster.trial import Trial
 from bayplan.core.points import Around, Permitted, Wait, guarded
-from bayplan.core.waiting import SECOND_MS, Attempt, Rejection, Result, Waiting
+from bayplan.core.waiting import SECOND_MS, Attempt, Result, Waiting
 from bayplan.framework.guard import PluginFault
+from bayplan.framework.lane import ERROR, UNSCHEDULABLE, Placement, Rejection
 from bayplan.framework.plugin import Code, Outcome
 from bayplan.framework.profile import Instance, Profile
 
-UNSCHEDULABLE: Final = "Unschedulable"
-ERROR: Final = "SchedulerError"
 PERMIT_MS_MAX: Final = 15 * 60 * SECOND_MS
 VOLUMES_SECONDS: Final = 600
 NANOSECONDS: Final = 1_000_000_000
@@ -109,14 +107,18 @@ class Binding:
 
     # 1 assume, reserve, ask for permission
 
-    def start(self, waiting: Waiting, row: Row, reservations: tuple[Reservation, ...], now_ms: int) -> Rejection | None:
-        """Take a node for a pod; return why it may not go there after all."""
-        pod, node = waiting.pod, self._name(row)
-        flight = Flight(waiting, node, reservations)
-        with Trial(self.table, flight.cause) as trial:
-            trial.place(pod, row)
-            flight.reserved = [trial.reserve(pod, reservation, row) for reservation in reservations]
-            trial.commit()  # bound when everybody agrees: the effect comes then
+    def start(self, waiting: Waiting, placement: Placement, now_ms: int) -> Rejection | None:
+        """Take a node for a pod, unless its lane has; return why it may not go there after all."""
+        pod, row = waiting.pod, placement.row
+        node = self._name(row)
+        flight = Flight(waiting, node, placement.reservations)
+        self.table.drop_nomination(waiting.uid)
+        if waiting.uid not in self.table.pods:
+            self.table.place(pod, row, is_assumed=True)
+        if placement.reserved is None:
+            flight.reserved = [self.table.volumes.reserve(pod, one, node) for one in placement.reservations]
+        else:
+            flight.reserved = list(placement.reserved)
         self.flights[waiting.uid] = self.slow[waiting.uid] = flight
         return self._reserve(flight) or self._permit(flight, now_ms)
 
@@ -265,11 +267,16 @@ class Binding:
         self._write(flight, Bind(**who(flight.pod, flight.cause), node=flight.node))
 
     def _write(self, flight: Flight, effect: Written) -> None:
-        self._writes += 1
-        numbered = replace(effect, write=self._writes)
-        flight.writes[self._writes] = numbered
-        self._by_write[self._writes] = flight
+        number = self.next_write()
+        numbered = replace(effect, write=number)
+        flight.writes[number] = numbered
+        self._by_write[number] = flight
         self.out.append(numbered)
+
+    def next_write(self) -> int:
+        """Return a number under which the end of a write or read is told."""
+        self._writes += 1
+        return self._writes
 
     # 3 how writes end
 
@@ -292,15 +299,15 @@ class Binding:
 
     def ask(self, flight: Flight, effect: Written) -> None:
         """Have an object read whose write ended nobody knows how."""
-        self._writes += 1
+        number = self.next_write()
         kind, name = {
             Bind: ("Pod", effect.name),
             BindVolume: ("PersistentVolume", getattr(effect, "volume", "")),
             SelectNode: ("PersistentVolumeClaim", getattr(effect, "claim", "")),
         }[type(effect)]
-        flight.writes[self._writes] = effect
-        self._by_write[self._writes] = flight
-        self.out.append(Ask(**who(flight.pod, flight.cause), write=self._writes, kind=kind, of=name))
+        flight.writes[number] = effect
+        self._by_write[number] = flight
+        self.out.append(Ask(**who(flight.pod, flight.cause), write=number, kind=kind, of=name))
 
     def ask_whether_bound(self, flight: Flight) -> None:
         """Have a pod read that ought to be bound, unless that is being done."""

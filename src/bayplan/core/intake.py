@@ -21,8 +21,9 @@ from bayplan.cluster.table import FINISHED
 from bayplan.core import settings
 from bayplan.core.binding import Stage
 from bayplan.core.known import is_another, is_older, key_of, meta_of
-from bayplan.core.waiting import Group, Place, Rejection
+from bayplan.core.waiting import Group, Place
 from bayplan.core.wakeups import Looks, Since, changes_of, own_changes
+from bayplan.framework.lane import Rejection
 from bayplan.framework.plugin import Change
 from bayplan.framework.profile import Instance
 
@@ -95,6 +96,7 @@ class Intake:
         core.known.drop(thing)
         if isinstance(old, Pod):
             uid = uid_of(old)
+            core.settling.left(uid)
             core.queue.remove(uid)
             flight = core.binding.undo(uid)
             core.lane.reader.forget(uid)
@@ -118,6 +120,8 @@ class Intake:
         core, uid = self._core, uid_of(pod)
         core.queue.remove(uid)
         core.lane.reader.forget(uid)
+        if pod.metadata.deletion_timestamp is not None or pod.status.phase in FINISHED:
+            core.settling.left(uid)
         flight = core.binding.confirm(pod, uid) if pod.spec.node_name else core.binding.undo(uid)
         fold.put(core.table, pod)
         if flight is not None and (pod.spec.node_name != flight.node or pod.status.phase in FINISHED):
@@ -142,6 +146,8 @@ class Intake:
         fold.put(core.table, pod)
         if old is not None and old.status.nominated_node_name != pod.status.nominated_node_name:
             self._unnominated(old)
+        else:
+            self._nominated_still(uid)
         profile = core.profile_of(pod)
         if profile is None:
             return
@@ -152,6 +158,17 @@ class Intake:
         core.queue.update(pod, own_changes(waiting.pod, pod), core.now_ms)
         if waiting.place is Place.UNSCHEDULABLE and waiting.group is not None:
             self._regroup(waiting.group, [uid])
+
+    def _nominated_still(self, uid: str) -> None:
+        """Keep a pod nominated as we had noted on it: what was seen is from before."""
+        core = self._core
+        waiting = core.queue.all.get(uid)
+        if waiting is None or waiting.nominated is None or uid in core.binding.flights:
+            return
+        core.table.drop_nomination(uid)
+        row = core.table.row_of.get(waiting.nominated)
+        if row is not None:
+            core.table.nominate(waiting.pod, row)
 
     def _unnominated(self, old: Pod) -> None:
         """Note that nobody has to leave room for a pod where it was nominated."""
@@ -190,7 +207,8 @@ class Intake:
         core = self._core
         flight = core.binding.flight_of(event.write)
         if flight is None:
-            return  # late, or told twice
+            core.settling.ended(event.write, event.ending)  # else it is late, or told twice
+            return
         rejection = core.binding.ended(flight, event.write, event.ending, event.text)
         self.is_stirred = True
         if rejection is not None:

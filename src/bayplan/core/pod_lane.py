@@ -3,7 +3,7 @@
 Each is held back, or asked about, and what is decided is then placed: assumed in the table, its volumes reserved, so
 that the next pod finds the room and the volumes taken.  A decision may be asked for its details until the next one is.
 Invariant: the same table, pods, profiles and seed give the same decisions.
-Not here: retrying what fits nowhere (queue.py, to come) and telling anybody (binding.py, to come).
+Not here: retrying what fits nowhere (queue.py) and telling anybody (binding.py).
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from bayplan.cluster.claims import Reservation
 from bayplan.cluster.reading import Reader
 from bayplan.cluster.table import Table
 from bayplan.cluster.view import View
+from bayplan.core import settings
 from bayplan.framework.guard import Guard, PluginFault
+from bayplan.framework.lane import ERROR, UNSCHEDULABLE, Entity, Ground, Placement, Plan, Rejection, Unplaced, Waiters
 from bayplan.framework.plugin import Outcome
 from bayplan.framework.profile import DEFAULT_SCHEDULER, Instance, Profile
 from bayplan.framework.run import Rules
-from bayplan.framework.verdict import Verdict
+from bayplan.framework.verdict import NO_NODES, Verdict
 
 
 class Decision:
@@ -75,6 +77,46 @@ class PodLane:
         self.profiles = dict(profiles)
         self.reader = Reader(table)
         self.rules = Rules(table, self.reader, seed=seed)
+        self._no_node: dict[tuple[int, int], tuple[tuple[int, ...], Rejection]] = {}  # by profile and shape
+
+    def ground(self, evicting: Mapping[str, int]) -> Ground:
+        """Return what other lanes of the same core work on."""
+        return Ground(self.table, self.reader, self.rules, evicting)
+
+    # -- as a lane
+
+    def next_ms(self) -> int | None:
+        """Return None: every pod is handed to it."""
+        return None
+
+    def plan(self, first: Entity | None, waiting: Waiters, now_ms: int, budget: int) -> Plan:
+        """Choose a row for a pod, or say why there is none."""
+        if first is None:
+            return Plan(settings.ATTEMPT)
+        pod, profile = first.pod, first.profile
+        shape = self.reader.shape(pod)
+        key, stamp = (id(profile), id(shape)), self._stamp()
+        known = self._no_node.get(key)
+        if known is not None and known[0] == stamp and not pod.status.nominated_node_name:
+            return Plan(settings.ATTEMPT, verdicts=(Unplaced(first.uid, known[1]),))  # its like was just told so
+        verdict = self.rules.ask(pod, profile)
+        spent = settings.ATTEMPT + self.table.columns.rows // settings.ROWS_PER_UNIT
+        if verdict.row is not None:
+            self._no_node.clear()
+            reservations = tuple(one for one in verdict.reservations() if isinstance(one, Reservation))
+            return Plan(spent, (Placement(first.uid, verdict.row, reservations),))
+        rejection = rejection_of(verdict)._replace(shape=shape)
+        if not self.table.nominated_on and not pod.status.nominated_node_name and rejection.by:
+            self._no_node[key] = (stamp, rejection)
+        return Plan(spent, verdicts=(Unplaced(first.uid, rejection),))
+
+    def _stamp(self) -> tuple[int, ...]:
+        """Return what rises whenever an answer may be another."""
+        table = self.table
+        books = table.volumes
+        return (table.ticks.value, table.row_log.position, books.changes, books.version, len(table.nominations))
+
+    # -- without a queue
 
     def run(self, waiting: Iterable[Pod]) -> Iterator[Decision]:
         """Decide about every pod, and place it when the next decision is asked for."""
@@ -116,6 +158,15 @@ class PodLane:
                 self.table.volumes.reserve(pod, reservation, decision.node)
         self.table.drop_nomination(uid_of(pod))
         self.table.place(pod, verdict.row, is_assumed=True)
+
+
+def rejection_of(verdict: Verdict) -> Rejection:
+    """Return why a verdict has no row: an error, or the rules that turned the rows down."""
+    message = verdict.message or ""
+    if verdict.error is not None:
+        return Rejection(ERROR, message)
+    by = frozenset[str]() if message == NO_NODES else verdict.evaluation.rejectors() - {""}
+    return Rejection(UNSCHEDULABLE, message, by)
 
 
 def in_order(waiting: Iterable[Pod]) -> Sequence[Pod]:

@@ -16,12 +16,16 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Final, NamedTuple
 
 from bayplan.api.objects import Pod, uid_of
-from bayplan.core.waiting import SECOND_MS, Backoff, Group, Held, Place, Rejection, Waiting, backs_off
+from bayplan.core.waiting import SECOND_MS, Backoff, Group, Held, Place, Waiting, backs_off
+from bayplan.framework.lane import Entity, Rejection
 from bayplan.framework.plugin import Change
 from bayplan.framework.profile import Profile
 
 FLUSH_EVERY_MS: Final = 30 * SECOND_MS
 LEFT_OVER_MS: Final = 300 * SECOND_MS
+
+TAKEN_FROM: Final = frozenset({Place.ACTIVE, Place.BACKING_OFF, Place.UNSCHEDULABLE, Place.SESSION})
+"""Where a pod may be when a lane decides about it."""
 
 GroupKey = tuple[int, int, frozenset[str], bool]
 
@@ -63,6 +67,8 @@ class Queue:
         self._groups_of: dict[tuple[int, str], dict[Group, None]] = {}  # by profile and rule
         self._gated: dict[tuple[int, str], dict[str, Waiting]] = {}  # by profile and rule
         self._parked: dict[str, Waiting] = {}  # waiting for a change or gated, the longest first
+        self._sessions: dict[int, dict[str, Waiting]] = {}  # by profile: whom its lane asks for in its own time
+        self._kin: dict[tuple[int, str], dict[str, Waiting]] = {}  # by profile and name: who are tried together
         self._flight: dict[str, int] = {}  # uid -> how many changes had happened when it was taken
         self._changes: deque[frozenset[Change]] = deque()  # since the first of those in flight was taken
         self._changes_before = 0  # how many came before those
@@ -78,13 +84,16 @@ class Queue:
         """Take in a pod that is new."""
         self._arrivals += 1
         waiting = self.all[uid_of(pod)] = Waiting(pod, profile, self._arrivals, now_ms)
+        self._join_kin(waiting)
         self._activate(waiting, "added", now_ms)
         return waiting
 
     def update(self, pod: Pod, changes: frozenset[Change], now_ms: int) -> None:
         """Take over a pod's new form; what changed may be what it waits for."""
         waiting = self.all[uid_of(pod)]
+        self._leave_kin(waiting)
         waiting.pod = pod
+        self._join_kin(waiting)
         match waiting.place:
             case Place.ACTIVE:
                 self._push_active(waiting)  # its priority may be another
@@ -104,21 +113,67 @@ class Queue:
         waiting = self.all.pop(uid, None)
         if waiting is not None:
             self._leave(waiting)
+            self._leave_kin(waiting)
             self.done(uid)
         return waiting
+
+    # -- who are tried together
+
+    def get(self, uid: str) -> Waiting | None:
+        """Return a pod that a lane may take: neither held back nor in flight."""
+        waiting = self.all.get(uid)
+        return waiting if waiting is not None and waiting.place in TAKEN_FROM else None
+
+    def kin(self, entity: Entity) -> list[Waiting]:
+        """Return those of a pod's group whom a lane may take, itself included if it is being tried."""
+        asked = self.all.get(entity.uid)
+        if asked is None or not asked.kin:
+            return [] if asked is None else [asked]
+        alike = self._kin[id(asked.profile), asked.kin].values()
+        return [one for one in alike if one is asked or one.place in TAKEN_FROM]
+
+    def of(self, profile: Profile) -> Collection[Waiting]:
+        """Return whom a profile's lane may take in a session."""
+        return self._sessions.get(id(profile), {}).values()
+
+    def _join_kin(self, waiting: Waiting) -> None:
+        lane = waiting.profile.lane
+        if lane is not None and lane.kin is not None:
+            waiting.kin = lane.kin(waiting.pod)
+            if waiting.kin:
+                self._kin.setdefault((id(waiting.profile), waiting.kin), {})[waiting.uid] = waiting
+
+    def _leave_kin(self, waiting: Waiting) -> None:
+        if waiting.kin:
+            alike = self._kin[id(waiting.profile), waiting.kin]
+            del alike[waiting.uid]
+            if not alike:
+                del self._kin[id(waiting.profile), waiting.kin]
+            waiting.kin = ""
 
     # -- taking out and coming back
 
     def pop(self) -> Waiting | None:
         """Take out the next to be tried: when nobody is active, whoever backs off after no error."""
         waiting = self._first(self._active) or self._first(self._backoff)
-        if waiting is None:
+        if waiting is not None:
+            self._take_out(waiting)
+        return waiting
+
+    def take(self, uid: str) -> Waiting | None:
+        """Take out a pod that a lane has decided about, wherever it waits; one that is being tried is out already."""
+        waiting = self.all.get(uid)
+        if waiting is None or waiting.place is Place.GATED:
             return None
+        if waiting.place is not Place.IN_FLIGHT:
+            self._take_out(waiting)
+        return waiting
+
+    def _take_out(self, waiting: Waiting) -> None:
         self._leave(waiting)
         waiting.place = Place.IN_FLIGHT
         waiting.attempts += 1
         self._flight[waiting.uid] = self._changes_before + len(self._changes)
-        return waiting
 
     def has_next(self) -> bool:
         """Say whether pop would find anybody."""
@@ -137,7 +192,9 @@ class Queue:
         waiting.until_ms = self.settings.backoff.until(waiting)
         since = self._since(waiting.uid)
         self.done(waiting.uid)
-        if not rejection.by:
+        if waiting.has_sessions:
+            self._activate(waiting, rejection.message, now_ms)
+        elif not rejection.by:
             self._requeue(waiting, "an error", now_ms)
         elif any(self.helps(waiting.profile, rejection.by, changes) for changes in since):
             self._requeue(waiting, "something changed while it was tried", now_ms)
@@ -193,9 +250,14 @@ class Queue:
             return
         if waiting.place is Place.IN_FLIGHT:
             self.note(frozenset(Change))
-        elif waiting.place is not Place.ACTIVE:
+        elif waiting.place not in {Place.ACTIVE, Place.SESSION}:
             self._leave(waiting)
             self._activate(waiting, "a rule asked for it", now_ms)
+
+    def again(self, waiting: Waiting, why: str, now_ms: int) -> None:
+        """Take a pod back that was not really tried: it goes without a backoff."""
+        self.done(waiting.uid)
+        self._activate(waiting, why, now_ms)
 
     def regroup(self, waiting: Waiting, rejection: Rejection) -> None:
         """Put a pod that waits among those that are now like it."""
@@ -240,7 +302,7 @@ class Queue:
     # -- from place to place
 
     def _requeue(self, waiting: Waiting, why: str, now_ms: int) -> None:
-        if not backs_off(waiting, now_ms):
+        if waiting.has_sessions or not backs_off(waiting, now_ms):
             self._leave(waiting)
             self._activate(waiting, why, now_ms)
             return
@@ -261,6 +323,11 @@ class Queue:
             self._enter_active(waiting, why)
 
     def _enter_active(self, waiting: Waiting, why: str) -> None:
+        if waiting.has_sessions:
+            waiting.place = Place.SESSION
+            self._sessions.setdefault(id(waiting.profile), {})[waiting.uid] = waiting
+            self._tell(waiting.uid, str(Place.SESSION), why)
+            return
         waiting.place = Place.ACTIVE
         self._push_active(waiting)
         self._tell(waiting.uid, str(Place.ACTIVE), why)
@@ -316,6 +383,7 @@ class Queue:
         waiting.ticket += 1
         self._parked.pop(waiting.uid, None)
         self._gated.get((id(waiting.profile), waiting.held_by), {}).pop(waiting.uid, None)
+        self._sessions.get(id(waiting.profile), {}).pop(waiting.uid, None)
         self._ungroup(waiting)
 
     def _first(self, heap: list[_Entry]) -> Waiting | None:
@@ -348,11 +416,14 @@ class Queue:
         queued = Counter(one.waiting.uid for heap in heaps for one in heap if one.ticket == one.waiting.ticket)
         grouped = Counter(uid for group in self._groups.values() for uid in group.members)
         gated = {uid for there in self._gated.values() for uid in there}
+        sessions = {uid for there in self._sessions.values() for uid in there}
         for uid, waiting in self.all.items():
-            places = queued[uid] + grouped[uid] + (uid in gated) + (waiting.place is Place.IN_FLIGHT)
+            places = queued[uid] + grouped[uid] + (uid in gated) + (uid in sessions)
+            places += waiting.place is Place.IN_FLIGHT
             if places != 1:
                 yield f"{waiting!r} is in {places} places"
-        for uid in {*queued, *grouped, *gated, *self._parked, *self._flight} - self.all.keys():
+        kin = {uid for there in self._kin.values() for uid in there}
+        for uid in {*queued, *grouped, *gated, *sessions, *kin, *self._parked, *self._flight} - self.all.keys():
             yield f"{uid} is in a place of the queue, but the queue does not know it"
 
 

@@ -16,9 +16,9 @@ from bayplan.api.objects import Pod, uid_of
 from bayplan.cluster import fold
 from bayplan.cluster.table import FINISHED, Table
 from bayplan.core import settings
-from bayplan.core.binding import ERROR
-from bayplan.core.waiting import Place, Rejection, Waiting
+from bayplan.core.waiting import Place, Waiting
 from bayplan.framework.guard import raised
+from bayplan.framework.lane import ERROR, Rejection
 
 if TYPE_CHECKING:
     from bayplan.core.scheduler import Core

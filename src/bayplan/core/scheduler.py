@@ -5,24 +5,25 @@ taken in, a table built anew, who is woken), then events, then what is due, then
 the turn: its step's effects are dropped, a new table is built from the objects that are known, in steps like any other,
 and whoever was being tried backs off.
 Invariant: the same events, times and budgets give the same effects, byte for byte.
-Not here: what an event does (intake.py), trying (pod_lane.py), and the way to a node (binding.py).
+Not here: what an event does (intake.py), deciding (a lane), and what is done about it (settling.py, binding.py).
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from bayplan.api.messages import AnyEffect, Ask, Effect, Event, Listed, Nominate, PatchStatus, Record, Stop, who
 from bayplan.api.objects import Pod
-from bayplan.cluster.claims import Reservation
+from bayplan.cluster.columns import Row
 from bayplan.cluster.shapes import VOLUMES
 from bayplan.cluster.table import Table
 from bayplan.cluster.view import View
 from bayplan.core import settings
-from bayplan.core.binding import ERROR, UNSCHEDULABLE, Binding, Stage
+from bayplan.core.binding import Binding, Stage
 from bayplan.core.intake import Intake
 from bayplan.core.known import Known
 from bayplan.core.pod_lane import PodLane
@@ -30,12 +31,13 @@ from bayplan.core.points import sorting
 from bayplan.core.queue import Queue
 from bayplan.core.rebuild import rebuilt
 from bayplan.core.settings import CoreSettings
+from bayplan.core.settling import Late, Settling
 from bayplan.core.stories import Line, Stories
-from bayplan.core.waiting import Attempt, Group, Held, Rejection, Result, Waiting
+from bayplan.core.waiting import Attempt, Group, Held, Result, Waiting
 from bayplan.framework.guard import Guard, PluginFault, raised
+from bayplan.framework.lane import ERROR, Lane, Rejection, Unplaced
 from bayplan.framework.plugin import Change
 from bayplan.framework.profile import Profile
-from bayplan.framework.verdict import NO_NODES, Verdict
 
 Job = Iterator[int]
 """Steps of something that takes several: what each cost."""
@@ -59,6 +61,13 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     over: tuple[Attempt, ...] = ()  # attempts that ended
 
 
+class Paused(NamedTuple):
+    """A lane that has more to plan, and the pod that was handed to it."""
+
+    lane: Lane
+    first: Waiting | None
+
+
 class Core:
     """A scheduler: what it knows, what waits, what is on its way."""
 
@@ -68,6 +77,10 @@ class Core:
         self.known = Known()
         self.stories = Stories(with_settings.story_bytes_max)
         self.lane = PodLane(self.table, self.profiles, seed=seed)
+        self.settling = Settling(self)
+        self._lanes: dict[int, Lane] = {}  # by profile: those that are not the pod lane
+        self._with_sessions: list[Lane] = []
+        self._make_lanes()
         first = next(iter(self.profiles.values()))
         self.queue = Queue(sorting(first), self._held, self._tell_place, with_settings.queue)
         self.binding = Binding(self.table, [])
@@ -80,9 +93,12 @@ class Core:
         self.notes: list[str] = []
         self._inbox: deque[Event] = deque()
         self._jobs: deque[tuple[Job, Event | None]] = deque()
-        self._trying: Waiting | None = None
+        self.trying: Waiting | None = None
+        self._paused: Paused | None = None  # a lane that has begun and is to go on
+        self._was_paused = False  # and has just had its turn
+        self._late: deque[Late] = deque()  # decided over several turns, to be looked at again
+        self._left = 0  # of the turn's budget
         self._faults: deque[int] = deque()
-        self._no_node: dict[tuple[int, int], tuple[tuple[int, ...], Rejection]] = {}  # by profile and shape
 
     # -- a turn
 
@@ -97,6 +113,7 @@ class Core:
         spent, fault, stop = 0, "", False
         while spent < budget:
             mark = len(self.out)
+            self._left = budget - spent
             try:
                 cost = self._step()
             except Exception as error:  # noqa: BLE001 - whatever it is, it ends the turn and not the process
@@ -125,6 +142,8 @@ class Core:
 
     def _step(self) -> int:
         """Do the next thing and return what it cost; 0: there is nothing to do."""
+        if self._paused is not None and self.table.has_trial:
+            return self._go_on(self._paused)  # nothing else may touch the table
         if self._jobs:
             cost = next(self._jobs[0][0], 0)
             if not cost:
@@ -136,23 +155,28 @@ class Core:
             if job is not None:
                 self._jobs.append((job, event))
             return settings.EVENT
+        if self._late:
+            self.settling.settle_late(self._late.popleft())
+            return settings.ATTEMPT
         if self.intake.has_changes:
             self._jobs.append((self.intake.waking(), None))
             return 1
         moved = self.queue.tick(self.now_ms) + self._advance_all()
-        return moved or (self._attempt() if self.may_try else 0)
+        return moved or (self._plan() if self.may_try else 0)
 
     def _has_work(self) -> bool:
         return bool(
             self._jobs
             or self._inbox
+            or self._late
             or self.intake.has_changes
             or self.intake.is_stirred
-            or (self.may_try and self.queue.has_next())
+            or (self.may_try and (self._paused or self.queue.has_next() or self._due()))
         )
 
     def _next_ms(self) -> int | None:
-        times = (self.queue.next_ms(self.now_ms), self.binding.next_ms())
+        times = [self.queue.next_ms(self.now_ms), self.binding.next_ms()]
+        times += [lane.next_ms() for lane in self._with_sessions]
         return min((time for time in times if time is not None), default=None)
 
     # -- 1 those on their way
@@ -164,9 +188,9 @@ class Core:
         self.intake.is_stirred = False
         slow = list(self.binding.slow.values())
         for flight in slow:
-            self._trying = flight.waiting
+            self.trying = flight.waiting
             self.advance(flight.waiting)
-            self._trying = None
+            self.trying = None
         return len(slow)
 
     def advance(self, waiting: Waiting) -> None:
@@ -182,72 +206,60 @@ class Core:
 
     # -- 2 trying
 
-    def _attempt(self) -> int:
+    def _plan(self) -> int:
+        """Have a lane go on, or begin with whoever is next; return what it cost, 0: nobody is."""
+        due = None if self._paused is not None else self._due()
+        if self._paused is not None and (self._paused.first is not None or not self._was_paused):
+            self._was_paused = True  # so that others have their turn when it pauses again
+            return self._go_on(self._paused)
+        self._was_paused = False
+        if due is not None:
+            return self._go_on(due)
         waiting = self.queue.pop()
         if waiting is None:
-            return 0
-        self._trying = waiting
+            return 0 if self._paused is None else self._go_on(self._paused)
+        self.trying = waiting
         waiting.began_ms = self.now_ms
-        cost = settings.ATTEMPT
         pod = waiting.pod
-        if pod.metadata.deletion_timestamp is not None:
-            self.queue.remove(waiting.uid)
-            self._record(
-                pod,
-                "Warning",
-                "FailedScheduling",
-                f"skip schedule deleting pod: {pod.key}",
-                CAUSE.format(waiting.attempts),
-            )
+        if pod.metadata.deletion_timestamp is None:
+            return self._go_on(Paused(self._lane_of(waiting.profile), waiting), beside=self._paused)
+        self.queue.remove(waiting.uid)
+        note = f"skip schedule deleting pod: {pod.key}"
+        self._record(pod, "Warning", "FailedScheduling", note, CAUSE.format(waiting.attempts))
+        self.trying = None
+        return settings.ATTEMPT
+
+    def _go_on(self, paused: Paused, beside: Paused | None = None) -> int:
+        """Have a lane plan until it is done or pauses; then its plan is carried out."""
+        first = paused.first
+        if first is not None and self.queue.all.get(first.uid) is not first:
+            first = None  # it is gone
+        self.trying = first
+        plan = paused.lane.plan(first, self.queue, self.now_ms, max(1, self._left))
+        is_fresh = paused is not self._paused
+        self._paused = beside if plan.is_done else paused
+        if is_fresh or not plan.placements:
+            self.settling.settle(plan if self.may_try else self.settling.taken_back(plan))
         else:
-            cost += self._try(waiting)
-        self._trying = None
-        return cost
+            self._late.append(Late(plan, self.table.row_log.position))
+        self.trying = None
+        return max(1, plan.spent)
 
-    def _try(self, waiting: Waiting) -> int:
-        """Take a pod to a node, or say why there is none."""
-        pod, profile = waiting.pod, waiting.profile
-        shape = self.lane.reader.shape(pod)
-        key, stamp = (id(profile), id(shape)), self._stamp()
-        known = self._no_node.get(key)
-        if known is not None and known[0] == stamp and not pod.status.nominated_node_name:
-            self.fail(waiting, known[1])  # its like was just told so, and nothing has changed
-            return 0
-        verdict = self.lane.rules.ask(pod, profile)
-        if verdict.row is None:
-            rejection = self._no_row(verdict)._replace(shape=shape)
-            if not self.table.nominated_on and not pod.status.nominated_node_name and rejection.by:
-                self._no_node[key] = (stamp, rejection)
-            self.fail(waiting, rejection)
-        else:
-            reservations = tuple(one for one in verdict.reservations() if isinstance(one, Reservation))
-            rejected = self.binding.start(waiting, verdict.row, reservations, self.now_ms)
-            self._no_node.clear()
-            if rejected is not None:
-                self.fail(waiting, rejected)
-            else:
-                self.tell(waiting.uid, f"reserved {self.binding.flights[waiting.uid].node}")
-                self.advance(waiting)
-                self.intake.is_stirred |= self.has_permits
-        return self.table.columns.rows // settings.ROWS_PER_UNIT
+    def _due(self) -> Paused | None:
+        """Return a lane whose time has come."""
+        for lane in self._with_sessions:
+            at_ms = lane.next_ms()
+            if at_ms is not None and at_ms <= self.now_ms:
+                return Paused(lane, None)
+        return None
 
-    def _stamp(self) -> tuple[int, ...]:
-        """Return what rises whenever an answer may be another."""
-        table = self.table
-        books = table.volumes
-        return (table.ticks.value, table.row_log.position, books.changes, books.version, len(table.nominations))
-
-    def _no_row(self, verdict: Verdict) -> Rejection:
-        message = verdict.message or ""
-        if verdict.error is not None:
-            return Rejection(ERROR, message)
-        by = frozenset[str]() if message == NO_NODES else verdict.evaluation.rejectors() - {""}
-        return Rejection(UNSCHEDULABLE, message, by)
+    def _lane_of(self, profile: Profile) -> Lane:
+        return self._lanes.get(id(profile), self.lane)
 
     # -- 3 failing
 
-    def fail(self, waiting: Waiting, rejection: Rejection) -> None:
-        """Take back what was done for a pod, and have it wait; tell the world."""
+    def fail(self, waiting: Waiting, rejection: Rejection, unplaced: Unplaced | None = None) -> None:
+        """Take back what was done for a pod, and have it wait, nominated or not; tell the world."""
         flight = self.binding.undo(waiting.uid)
         self.binding.over.append(waiting.over(Result.ERROR if rejection.reason == ERROR else Result.UNSCHEDULABLE))
         pod = waiting.pod
@@ -259,14 +271,27 @@ class Core:
         if flight is not None:
             self.intake.note(frozenset({Change.POD_GONE}), flight.node)
         cause = CAUSE.format(waiting.attempts)
-        if pod.status.nominated_node_name:
-            self.intake.note(frozenset({Change.POD_GONE}), pod.status.nominated_node_name)
-            self.table.drop_nomination(waiting.uid)
-            self.out.append(Nominate(**who(pod, cause), node=""))
+        if unplaced is None or not unplaced.keeps:
+            self._nominate(waiting, unplaced.nominated if unplaced is not None else None, cause)
         self._record(pod, "Warning", "FailedScheduling", rejection.message, cause)
         if waiting.told != (rejection.reason, rejection.message):
             waiting.told = (rejection.reason, rejection.message)
             self.out.append(PatchStatus(**who(pod, cause), reason=rejection.reason, message=rejection.message))
+
+    def _nominate(self, waiting: Waiting, row: Row | None, cause: str) -> None:
+        """Have room kept for a pod on a row, and nowhere else."""
+        pod, before = waiting.pod, waiting.nominated_to
+        node = None if row is None else self.table.nodes[row]
+        name = "" if node is None else node.metadata.name
+        if name == before:
+            return
+        waiting.nominated = name
+        if before:
+            self.intake.note(frozenset({Change.POD_GONE}), before)
+            self.table.drop_nomination(waiting.uid)
+        if row is not None:
+            self.table.nominate(pod, row)
+        self.out.append(Nominate(**who(pod, cause), node=name))
 
     def _record(self, pod: Pod, kind: str, reason: str, note: str, cause: str) -> None:
         text = note.encode()
@@ -278,11 +303,16 @@ class Core:
 
     def _recover(self, unsent: list[Effect]) -> bool:
         """Begin to build a new table; say whether there have been too many exceptions."""
-        failed = [] if self._trying is None else [self._trying]
+        failed = [] if self.trying is None else [self.trying]
+        if self._paused is not None and self._paused.first is not None:
+            failed += [one for one in [self._paused.first] if one not in failed]
+        self._paused = None
+        self._late.clear()
+        self.settling.unsend(unsent)
         asks = [effect.write for effect in unsent if isinstance(effect, Ask)]  # what they are about may be bound
         flights = (self.binding.flight_of(effect.write) for effect in unsent if not isinstance(effect, Ask))
         failed += [flight.waiting for flight in flights if flight is not None and flight.waiting not in failed]
-        self._trying = None
+        self.trying = None
         lists = [event for _, event in self._jobs if isinstance(event, Listed)]
         self._jobs.clear()
         self._inbox.extendleft(reversed(lists))
@@ -302,7 +332,17 @@ class Core:
         """Go on with a table that was built anew."""
         self.table = table
         self.lane = PodLane(table, self.profiles, seed=self.lane.rules.start)
-        self._no_node.clear()
+        self._make_lanes()
+
+    def _make_lanes(self) -> None:
+        """Make the lanes that profiles name, on the table as it is now."""
+        ground = self.lane.ground(self.settling.evicting)
+        self._lanes.clear()
+        self._with_sessions.clear()
+        for profile in self.profiles.values():
+            if profile.lane is not None:
+                lane = self._lanes[id(profile)] = profile.lane.make(ground, profile)
+                self._with_sessions += [lane] if profile.lane.has_sessions else []
 
     # -- what the queue asks, and what is told of it
 
@@ -322,7 +362,7 @@ class Core:
 
     def tell(self, uid: str, what: str, why: str = "") -> None:
         """Add a line to a pod's story."""
-        cause = self.intake.cause or (f"attempt {self._trying.attempts}" if self._trying is not None else "time passed")
+        cause = self.intake.cause or (f"attempt {self.trying.attempts}" if self.trying is not None else "time passed")
         self.stories.tell(uid, Line(self.now_ms, self.turns, cause, what, why))
 
     def profile_of(self, pod: Pod) -> Profile | None:

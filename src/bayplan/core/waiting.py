@@ -10,7 +10,7 @@ import enum
 from typing import Final, NamedTuple
 
 from bayplan.api.objects import Pod, uid_of
-from bayplan.cluster.shapes import Shape
+from bayplan.framework.lane import Rejection
 from bayplan.framework.profile import Profile
 
 SECOND_MS: Final = 1000
@@ -24,16 +24,7 @@ class Place(enum.StrEnum):
     UNSCHEDULABLE = "waiting for a change"
     GATED = "gated"
     IN_FLIGHT = "in flight"
-
-
-class Rejection(NamedTuple):
-    """Why an attempt ended without a node; without a rule that said so it was an error."""
-
-    reason: str  # Unschedulable or SchedulerError
-    message: str
-    by: frozenset[str] = frozenset()
-    shape: Shape | None = None  # as the pod was read; None where nobody was asked about rows
-    is_late: bool = False  # said at reserve or permit: no row can be asked again
+    SESSION = "waiting for a session"
 
 
 class Result(enum.StrEnum):
@@ -87,6 +78,8 @@ class Waiting:
         "flushed_ms",
         "group",
         "held_by",
+        "kin",
+        "nominated",
         "number",
         "place",
         "pod",
@@ -115,6 +108,8 @@ class Waiting:
         self.ticket = 0  # which of its entries in a heap counts
         self.group: Group | None = None
         self.held_by = ""
+        self.kin = ""  # the group with which its lane tries it
+        self.nominated: str | None = None  # the node we had noted on it; None: whatever its object says
         self.told: tuple[str, str] | None = None  # the condition last written
 
     def __repr__(self) -> str:
@@ -124,6 +119,16 @@ class Waiting:
         """Say what came of the attempt that is made now."""
         first_ms = self.began_ms if self.first_ms is None else self.first_ms
         return Attempt(self.profile.scheduler_name, result, self.attempts, self.began_ms, first_ms)
+
+    @property
+    def nominated_to(self) -> str:
+        """The node on which room is being made for the pod, as far as we know."""
+        return self.pod.status.nominated_node_name if self.nominated is None else self.nominated
+
+    @property
+    def has_sessions(self) -> bool:
+        """Whether the pod's lane asks for it in its own time."""
+        return self.profile.lane is not None and self.profile.lane.has_sessions
 
     @property
     def where(self) -> str:

@@ -2,6 +2,7 @@
 
 A profile is a list of named instances per extension point.  Several instances may share a class with other arguments.
 Invariant: the order at a point is the order in which kube-scheduler would ask.
+A profile also names the lane in which its pods are tried; None is the pod lane.
 Not here: reading configuration files (config) and asking the rules (run.py).
 """
 
@@ -12,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from bayplan.framework.lane import LaneKind
 from bayplan.framework.plugin import NO_GATES, AnyPlugin, Gates
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
@@ -28,8 +30,15 @@ class Instance(msgspec.Struct, frozen=True, eq=False):
 class Profile:
     """The rules that serve one schedulerName."""
 
-    def __init__(self, scheduler_name: str, points: Mapping[str, Sequence[Instance]], gates: Gates = NO_GATES) -> None:
+    def __init__(
+        self,
+        scheduler_name: str,
+        points: Mapping[str, Sequence[Instance]],
+        gates: Gates = NO_GATES,
+        lane: LaneKind | None = None,
+    ) -> None:
         self.scheduler_name = scheduler_name
+        self.lane = lane
         self.points = {point: tuple(instances) for point, instances in points.items()}
         self.gates = gates
         self.pre_enqueue = self.points.get("preEnqueue", ())

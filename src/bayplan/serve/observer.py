@@ -124,7 +124,9 @@ def _shown(effect: AnyEffect) -> dict[str, object]:
 
 def _pending(core: Core) -> Mapping[Labels, float]:
     places = core.queue.places()
-    return {(queue,): float(places[place]) for place, queue in QUEUES.items()}
+    found: dict[Labels, float] = {(queue,): float(places[place]) for place, queue in QUEUES.items()}
+    found[("active",)] += places[Place.SESSION]  # they are tried as soon as their lane's time has come
+    return found
 
 
 def _unschedulable(core: Core) -> Mapping[Labels, float]:

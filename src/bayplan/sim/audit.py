@@ -10,7 +10,7 @@ Not here: spread and affinity, which are no promise of safety.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.api.messages import (
     Answered,
@@ -21,6 +21,7 @@ from bayplan.api.messages import (
     Ended,
     Ending,
     Event,
+    Evict,
     Gone,
     Listed,
     Nominate,
@@ -46,6 +47,8 @@ class Audit:
         self._volumes: dict[str, BindVolume] = {}  # by volume: asked for, not settled
         self._by_write: dict[int, Bind | BindVolume] = {}
         self._asks: dict[int, Ask] = {}
+        self._doubts: dict[str, list[str]] = {}  # by uid: what is wrong with where it is held, unless it failed
+        self._begun: set[str] = set()  # groups of which some were sent off
 
     # -- what the scheduler hears
 
@@ -120,6 +123,7 @@ class Audit:
     def _let_go(self, uid: str) -> None:
         """Forget what a pod was to have whose attempt is over; what is still written meets a conflict, if it must."""
         self._held.pop(uid, None)
+        self._doubts.pop(uid, None)
         for volume in [volume for volume, effect in self._volumes.items() if effect.uid == uid]:
             del self._volumes[volume]
 
@@ -146,11 +150,20 @@ class Audit:
             case Record(reason="Scheduled"):
                 yield from self._judge_claim(effect)
             case Nominate():
-                yield from self._judge_nomination(effect)
+                self._hold(effect)
             case Bind():
                 yield from self._judge_binding(effect)
+            case Evict():
+                yield from self._judge_eviction(effect)
             case _:
                 pass
+
+    def _judge_eviction(self, effect: Evict) -> Iterator[str]:
+        pod = self._pods.get((effect.namespace, effect.name))
+        if pod is None or pod.metadata.uid != effect.uid or pod.spec.node_name != effect.node:
+            yield f"{effect} is about a pod that does not run there"
+        elif pod.metadata.deletion_timestamp is not None:
+            yield f"{effect} is about a pod that is leaving"
 
     def _judge_volume(self, effect: BindVolume) -> Iterator[str]:
         other = self._volumes.get(effect.volume, effect)
@@ -183,14 +196,14 @@ class Audit:
         if pod is not None and is_known and not pod.spec.node_name and effect.uid not in self._sent:
             yield f"{effect.name} is said to be scheduled, but its binding was refused"
 
-    def _judge_nomination(self, effect: Nominate) -> Iterator[str]:
-        """Count a pod in from when its volumes are about to be bound."""
+    def _hold(self, effect: Nominate) -> None:
+        """Count a pod in from when its volumes are about to be bound; one that failed is only hoping for room."""
         pod, node = self._pods.get((effect.namespace, effect.name)), self._nodes.get(effect.node)
         if pod is None or not effect.node:
             self._let_go(effect.uid)
             return
         if node is not None:
-            yield from self._misfits(pod, node)
+            self._doubts[effect.uid] = list(self._misfits(pod, node))
         self._held[effect.uid] = (effect, pod)
 
     def _there(self, name: str) -> list[Pod]:
@@ -202,6 +215,26 @@ class Audit:
         there |= {uid: pod for uid, (bind, pod) in self._sent.items() if bind.node == name}
         there |= {uid: pod for uid, (held, pod) in self._held.items() if held.node == name}
         return list(there.values())
+
+    def judge_doubts(self) -> Iterator[str]:
+        """Name what is wrong with pods held in this turn whose attempts did not fail in it."""
+        for doubts in self._doubts.values():
+            yield from doubts
+        self._doubts.clear()
+
+    def judge_groups(self, effects: Sequence[AnyEffect], name: str, size: str) -> Iterator[str]:
+        """Name groups, by two labels, of which only some are sent off the first time that any is."""
+        binds = (effect for effect in effects if isinstance(effect, Bind))
+        for bind in binds:
+            pod = self._pods.get((bind.namespace, bind.name))
+            group = pod.metadata.labels.get(name) if pod is not None else None
+            if pod is None or not group or group in self._begun:
+                continue
+            self._begun.add(group)
+            members = [one for one in self._pods.values() if one.metadata.labels.get(name) == group]
+            placed = sum(bool(one.spec.node_name) or one.metadata.uid in self._sent for one in members)
+            if placed < int(pod.metadata.labels[size]):
+                yield f"only {placed} of group {group} go, of {pod.metadata.labels[size]}"
 
     def _misfits(self, pod: Pod, node: Node) -> Iterator[str]:
         name, there = node.metadata.name, self._there(node.metadata.name)

@@ -48,6 +48,7 @@ HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 TAINTS = (Taint(key="dedicated", value="a", effect="NoSchedule"), Taint(key="spot", effect="PreferNoSchedule"))
 LATE = "late"
+GROUP, SIZE = "group.example.com/name", "group.example.com/size"
 KINDS = ("plain", "plain", "plain", "spread", "apart", "ports", "tolerant", "picky", "urgent", "gated", "claims")
 
 
@@ -58,10 +59,23 @@ class Template(NamedTuple):
     kind: str
     cpu: str
     memory: str
+    size: int = 0  # of the groups that its pods form, 0: none
+    priority: int = 0  # of all of a group
 
 
-def templates(luck: Random) -> list[Template]:
-    """Draw a few templates."""
+def templates(luck: Random, *, with_groups: bool = False) -> list[Template]:
+    """Draw a few templates, some of pods that go in groups."""
+    plain = _templates(luck)
+    if not with_groups:
+        return plain
+    kinds = ("plain", "tolerant", "picky")  # alike in all that decides where they fit
+    groups = [
+        one._replace(kind=luck.choice(kinds), size=luck.randint(2, 5), priority=luck.randrange(4)) for one in plain
+    ]
+    return [group if number % 2 else one for number, (one, group) in enumerate(zip(plain, groups, strict=True))]
+
+
+def _templates(luck: Random) -> list[Template]:
     return [
         Template(
             f"app{number}",
@@ -91,16 +105,18 @@ def node(luck: Random, name: str) -> Node:
     )
 
 
-def pod(luck: Random, template: Template, number: int, scheduler: str) -> Pod:
+def pod(luck: Random, template: Template, number: int, scheduler: str, group: str = "") -> Pod:
     """Draw a pod of a template."""
     kind, labels = template.kind, {"app": template.app}
+    if group:
+        labels |= {GROUP: group, SIZE: str(template.size)}
     requests: dict[str, str | int | float] = {"cpu": template.cpu, "memory": template.memory}
     ports = (ContainerPort(host_port=8000 + luck.randrange(2)),) if kind == "ports" else ()
     name = f"{template.app}-{number}"
     spec = PodSpec(
         scheduler_name=scheduler,
         containers=(Container(name="main", resources=ResourceRequirements(requests=requests), ports=ports),),
-        priority=luck.randrange(3) if kind == "urgent" else 0,
+        priority=luck.randrange(3) if kind == "urgent" else template.priority,
     )
     meta = PodMeta(name=name, namespace="default", uid=f"pod-{name}-{luck.randrange(1 << 30)}", labels=labels)
     return Pod(metadata=meta, spec=_of_kind(luck, spec, template, name))

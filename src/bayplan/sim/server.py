@@ -20,6 +20,7 @@ from bayplan.api.messages import (
     BindVolume,
     Ending,
     Event,
+    Evict,
     Gone,
     Listed,
     Nominate,
@@ -29,6 +30,7 @@ from bayplan.api.messages import (
 from bayplan.api.objects import Meta, Node, Object, Pod
 
 Key: TypeAlias = tuple[str, str, str]
+DELETED_AT = "2026-03-01T00:00:00Z"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 
@@ -57,6 +59,11 @@ class Server:
         self.objects[_key(stored)] = stored
         self._tell(Seen(cause="watch", thing=stored))
         return stored
+
+    def delete(self, pod: Pod) -> None:
+        """Have a pod end in its own time."""
+        if pod.metadata.deletion_timestamp is None:
+            self.put(replace(pod, metadata=replace(pod.metadata, deletion_timestamp=DELETED_AT)))
 
     def drop(self, thing: Object) -> None:
         """Delete an object."""
@@ -101,6 +108,10 @@ class Server:
                 return self._bind_volume(effect)
             case SelectNode():
                 return self._select_node(effect)
+            case Evict():
+                pod = self.pod(effect.namespace, effect.name)
+                if pod is not None and pod.metadata.uid == effect.uid:
+                    self.delete(pod)
             case Nominate():
                 pod = self.pod(effect.namespace, effect.name)
                 if pod is not None and pod.metadata.uid == effect.uid and not pod.spec.node_name:

@@ -30,6 +30,7 @@ from bayplan.sim.server import BIND_COMPLETED, SELECTED_NODE, Server
 KINDS = ("Node", "StorageClass", "PersistentVolume", "PersistentVolumeClaim", "Pod")
 QUIET_MS = 60_000
 TURNS_MAX = 20_000
+GROUPED_MOST = 30
 
 
 class Rates(NamedTuple):
@@ -69,14 +70,14 @@ class Tripping(Core):
 class World:
     """One history."""
 
-    def __init__(self, seed: str, profiles: Mapping[str, Profile]) -> None:
+    def __init__(self, seed: str, profiles: Mapping[str, Profile], *, with_groups: bool = False) -> None:
         self.luck = Random(seed)
         self.profiles = profiles
         self.server = Server()
         self.counts: Counter[str] = Counter()
         self.now_ms = 1_000_000
         self.rates = Rates.drawn(self.luck)
-        self.templates = draws.templates(self.luck)
+        self.templates = draws.templates(self.luck, with_groups=with_groups)
         self.audit = Audit()
         self.core = self._new_core()
         self.wrong: list[str] = []
@@ -88,6 +89,7 @@ class World:
         self._deaf: dict[str, int] = {}  # kinds that hear nothing until they are listed
         self._sent = 0
         self._pods = 0
+        self._to_come: list[Pod] = []  # of groups that are not complete
         self._nodes = 0
 
     def _new_core(self) -> Core:
@@ -125,6 +127,7 @@ class World:
             turn = self._turn([*events, *self._heard()], 1000)
             yield turn
             is_quiet = not self._writes and not self._results and not any(self.server.streams.values())
+            is_quiet = is_quiet and not self._ending()
             if turn.is_idle and is_quiet and count > 110 and self._is_settled(turn):
                 return
             due = [*(when for when, *_ in (*self._writes, *self._results)), *self._ready.values()]
@@ -169,6 +172,8 @@ class World:
             if not isinstance(effect, Stop):
                 self._sent += 1
                 self._writes.append((self.now_ms + self.luck.choice((0, 5, 50, 2000)), self._sent, effect))
+        self.wrong += self.audit.judge_doubts()
+        self.wrong += self.audit.judge_groups(turn.effects, draws.GROUP, draws.SIZE)
         return turn
 
     # -- between the core and the server
@@ -177,6 +182,7 @@ class World:
         """Carry out what has arrived, and return what the scheduler hears now."""
         self._arrive()
         self._control_volumes()
+        self._end_pods()
         heard = [event for when, _, event in sorted(self._results, key=lambda one: one[:2]) if when <= self.now_ms]
         self._results = [one for one in self._results if one[0] > self.now_ms]
         for kind in self.luck.sample(KINDS, len(KINDS)):
@@ -270,6 +276,15 @@ class World:
                 meta = replace(thing.metadata, annotations=notes)
                 self.server.put(replace(thing, metadata=meta, spec=replace(thing.spec, volume_name=name)))
 
+    def _end_pods(self) -> None:
+        """Do the kubelets' work, now and then: pods that are to end are gone."""
+        for pod in self._ending():
+            if self.luck.random() < 0.3:
+                self.server.drop(pod)
+
+    def _ending(self) -> list[Pod]:
+        return [pod for pod in self.server.pods() if pod.spec.node_name and pod.metadata.deletion_timestamp is not None]
+
     def _volumes_for(self, claim: PersistentVolumeClaim) -> Iterator[str]:
         for key, thing in self.server.objects.items():
             kept = getattr(getattr(thing, "spec", None), "claim_ref", None)
@@ -295,12 +310,20 @@ class World:
 
     def _add_pods(self) -> None:
         template = self.luck.choice(self.templates)
-        for _ in range(self.luck.choice((1, 1, 3, 10))):
+        if template.size and sum(not pod.spec.node_name for pod in self.server.pods()) > GROUPED_MOST:
+            return  # to try groups takes its time
+        while self._to_come:
+            self.server.put(self._to_come.pop())
+        group = f"{template.app}-{self._pods}" if template.size else ""
+        for _ in range(template.size or self.luck.choice((1, 1, 3, 10))):
             self._pods += 1
-            pod = draws.pod(self.luck, template, self._pods, DEFAULT_SCHEDULER)
+            pod = draws.pod(self.luck, template, self._pods, DEFAULT_SCHEDULER, group)
             if template.kind == "claims":
                 self.server.put(draws.claim(self.luck, f"{pod.metadata.name}-data"))
-            self.server.put(pod)
+            if group and self.luck.random() < 0.1:
+                self._to_come.append(pod)
+            else:
+                self.server.put(pod)
 
     def _pod(self, *, bound: bool) -> Pod | None:
         pods = [pod for pod in self.server.pods() if bool(pod.spec.node_name) == bound]
@@ -317,8 +340,7 @@ class World:
         pod = self._pod(bound=self.luck.random() < 0.5)
         if pod is not None:
             if self.luck.random() < 0.5:
-                pod_meta = replace(pod.metadata, deletion_timestamp="2026-03-01T00:00:00Z")
-                self.server.put(replace(pod, metadata=pod_meta))
+                self.server.delete(pod)
             else:
                 self.server.drop(pod)
 

@@ -6,7 +6,8 @@ from bayplan.api.objects import Pod
 from bayplan.config.profiles import profiles
 from bayplan.core.points import sorting
 from bayplan.core.queue import Queue, Settings
-from bayplan.core.waiting import Backoff, Held, Place, Rejection, Waiting
+from bayplan.core.waiting import Backoff, Held, Place, Waiting
+from bayplan.framework.lane import Rejection
 from bayplan.framework.plugin import Change
 from bayplan.framework.profile import Profile
 from bayplan.framework.registry import Registry

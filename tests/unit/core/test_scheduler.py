@@ -426,8 +426,8 @@ class Trips(Core):
 
     trip = ""
 
-    def _attempt(self) -> int:
-        cost = super()._attempt()
+    def _plan(self) -> int:
+        cost = super()._plan()
         if self.trip:
             raise RuntimeError(self.trip)
         return cost

@@ -7,8 +7,9 @@ from msgspec.structs import replace
 from bayplan.api.objects import Object
 from bayplan.cluster.reading import Reader
 from bayplan.config.profiles import profiles
-from bayplan.core.waiting import Group, Rejection
+from bayplan.core.waiting import Group
 from bayplan.core.wakeups import Looks, Since, changes_of, own_changes
+from bayplan.framework.lane import Rejection
 from bayplan.framework.plugin import Change
 from bayplan.framework.profile import Instance, Profile
 from bayplan.framework.registry import Registry
