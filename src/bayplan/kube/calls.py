@@ -72,44 +72,23 @@ DOUBTFUL: Final = AGAIN - {429}  # and may have been done
 
 
 class Call:
-    """A request, and who is told what came of it."""
+    """A request, and who is told what came of it; what is said here of all calls may be said otherwise of one."""
 
-    __slots__ = (
-        "bytes_max",
-        "deadline",
-        "end",
-        "is_doubtful",
-        "line",
-        "media",
-        "payload",
-        "priority",
-        "rule",
-        "timeout_s",
-        "tried",
-        "version",
-    )
+    media = JSON
+    priority = Priority.STATUS
+    rule = WRITE
+    timeout_s = 0.0  # 0: as the client has it
+    bytes_max = ANSWER_BYTES_MAX
+    deadline = 0.0
+    tried = 0
+    version = 0  # of what was shown to the server
+    is_doubtful = False  # an earlier try may have been done
 
-    def __init__(
-        self,
-        line: bytes,
-        payload: bytes,
-        end: Callable[[Call, Outcome], None],
-        priority: Priority = Priority.STATUS,
-        rule: Rule = WRITE,
-    ) -> None:
+    def __init__(self, line: bytes, payload: bytes, end: Callable[[Call, Outcome], None]) -> None:
         """Make a call of its method and path, such as b"GET /api/v1/pods", and its body."""
         self.line = line
         self.payload = payload
         self.end = end
-        self.priority = priority
-        self.rule = rule
-        self.media = JSON
-        self.timeout_s = 0.0  # 0: as the client has it
-        self.bytes_max = ANSWER_BYTES_MAX
-        self.deadline = 0.0
-        self.tried = 0
-        self.version = 0  # of what was shown to the server
-        self.is_doubtful = False  # an earlier try may have been done
 
     def __repr__(self) -> str:
         return f"Call({self.line.decode(errors='replace')})"

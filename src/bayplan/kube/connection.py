@@ -8,6 +8,7 @@ Not here: which call goes where (`transport.py`), making connections (`dialing.p
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Final, Protocol
 
@@ -16,13 +17,13 @@ import httptools
 from bayplan.kube.calls import Answer, Call, Failure
 
 HEAD_BYTES_MAX: Final = 64 * 2**10
-_RETRY_AFTER: Final = b"retry-after"
+_RETRY_AFTER: Final = re.compile(rb"\r\nretry-after:[ \t]*(\d{1,5})[ \t]*\r\n", re.IGNORECASE)
 
 
 class Wire(asyncio.Protocol):
     """What both kinds of connections have in common: a parser, and limits on what it is fed."""
 
-    __slots__ = ("_head_left", "_parser", "_retry_after_s", "_status", "transport", "why")
+    __slots__ = ("_head", "_head_left", "_parser", "_retry_after_s", "_status", "transport", "why")
 
     def __init__(self) -> None:
         """Begin without a socket."""
@@ -30,6 +31,7 @@ class Wire(asyncio.Protocol):
         self.why = ""  # it was closed
         self._status = 0
         self._retry_after_s = 0.0
+        self._head = b""
         self._head_left = HEAD_BYTES_MAX
         self._parser = httptools.HttpResponseParser(self)
 
@@ -37,6 +39,8 @@ class Wire(asyncio.Protocol):
         self.transport = transport  # type: ignore[assignment]  # a stream's transport, whatever its class
 
     def data_received(self, data: bytes) -> None:
+        if self._head_left:
+            self._head = data if not self._head else self._head + data
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -52,15 +56,15 @@ class Wire(asyncio.Protocol):
                 if self._head_left <= 0:
                     self.close(f"its answer began with more than {HEAD_BYTES_MAX:,} bytes of headers")
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if len(name) == 11 and name.lower() == _RETRY_AFTER and value.isdigit() and len(value) < 6:
-            self._retry_after_s = float(value)
-
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
         if status >= 200:
             self._status = status
             self._head_left = 0
+            if status >= 400:  # only then is a header of interest, and most answers are good
+                found = _RETRY_AFTER.search(self._head)
+                self._retry_after_s = float(found[1]) if found is not None else 0.0
+        self._head = b""
 
     def close(self, why: str) -> None:
         """Close the socket; whoever waits is told why when it is closed."""
@@ -84,7 +88,7 @@ class Owner(Protocol):
 class Connection(Wire):
     """Carries one call after another."""
 
-    __slots__ = ("_left", "_owner", "_pieces", "call", "generation", "idle_since")
+    __slots__ = ("_answer", "_left", "_owner", "_pieces", "call", "generation", "idle_since")
 
     def __init__(self, owner: Owner, generation: int) -> None:
         """Begin without a call."""
@@ -92,6 +96,7 @@ class Connection(Wire):
         self.call: Call | None = None
         self.generation = generation
         self.idle_since = 0.0
+        self._answer: Answer | None = None
         self._owner = owner
         self._pieces: list[bytes] = []
         self._left = 0
@@ -104,6 +109,13 @@ class Connection(Wire):
         self._retry_after_s = 0.0
         self.transport.write(request)  # type: ignore[union-attr]  # who has no socket is given no call
 
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        answer, call = self._answer, self.call
+        if answer is not None and call is not None:  # told here, where an exception of the owner's is its own
+            self._answer = self.call = None
+            self._owner.answered(self, call, answer)
+
     def on_body(self, body: bytes) -> None:
         self._left -= len(body)
         if self._left < 0:
@@ -113,17 +125,15 @@ class Connection(Wire):
     def on_message_complete(self) -> None:
         if not self._status:
             return  # 100 Continue, and its like
-        pieces, call = self._pieces, self.call
-        if call is None:
+        pieces = self._pieces
+        if self.call is None or self._answer is not None:
             raise _TooMuch("it answered what nobody had asked")
         body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        answer = Answer(self._status, body, self._retry_after_s)
+        self._answer = Answer(self._status, body, self._retry_after_s)
         self._pieces = []
         self._status = 0
-        self.call = None
         if not self._parser.should_keep_alive():
             self.close("it asked for the connection to be closed")
-        self._owner.answered(self, call, answer)
 
     def connection_lost(self, exc: Exception | None) -> None:
         why = self.why or (f"the connection broke: {exc}" if exc is not None else "it closed the connection")

@@ -245,15 +245,17 @@ class Recorder:
             record.type,
         )
         line = b"POST /apis/events.k8s.io/v1/namespaces/%b/events" % in_path(record.namespace)
-        return _EventCall(line, self._encode(event), self._created, entry)
+        call = _EventCall(line, self._encode(event), self._created)
+        call.entry = entry
+        return call
 
     def _patch(self, entry: Entry) -> Call:
         entry.told, entry.told_ns = entry.count, self._now_ns()
         series = {"count": entry.count, "lastObservedTime": to_the_microsecond(entry.last_ns)}
         path = b"%b/events/%b" % (in_path(entry.record.namespace), in_path(entry.name))
-        call = _EventCall(
-            b"PATCH /apis/events.k8s.io/v1/namespaces/" + path, self._encode({"series": series}), self._patched, entry
-        )
+        line = b"PATCH /apis/events.k8s.io/v1/namespaces/" + path
+        call = _EventCall(line, self._encode({"series": series}), self._patched)
+        call.entry = entry
         call.media = STRATEGIC
         return call
 
@@ -285,11 +287,9 @@ class Recorder:
 
 
 class _EventCall(Call):
-    __slots__ = ("entry",)
-
-    def __init__(self, line: bytes, payload: bytes, end: Callable[[Call, Outcome], None], entry: Entry) -> None:
-        super().__init__(line, payload, end, Priority.EVENT, EVENT)
-        self.entry = entry
+    priority = Priority.EVENT
+    rule = EVENT
+    entry: Entry
 
 
 def in_path(name: str) -> bytes:

@@ -203,7 +203,9 @@ class Writer:
                 self._asks.add(handle)
 
         path = resource.path_of(effect.namespace, effect.of)
-        self._client.submit(Call(f"GET {path}".encode(), b"", end, rule=READ))
+        call = Call(f"GET {path}".encode(), b"", end)
+        call.rule = READ
+        self._client.submit(call)
 
 
 def ending_of(call: Call, outcome: Outcome) -> tuple[Ending, str]:
@@ -223,14 +225,14 @@ def _pod_path(effect: PodEffect) -> bytes:
     return b"/api/v1/namespaces/%b/pods/%b" % (in_path(effect.namespace), in_path(effect.name))
 
 
-class _EffectCall(Call):
-    __slots__ = ("effect",)
+class _BindCall(Call):
+    priority = Priority.BINDING
+    effect: Bind
 
-    def __init__(
-        self, line: bytes, payload: bytes, end: Callable[[Call, Outcome], None], effect: PodEffect, priority: Priority
-    ) -> None:
-        super().__init__(line, payload, end, priority)
-        self.effect = effect
+
+class _PatchCall(Call):
+    media = STRATEGIC
+    effect: PatchStatus | Nominate
 
 
 # --- bindings --------------------------------------------------------------------------------------------------------
@@ -277,7 +279,9 @@ class Bindings:
             return None
         effect, _ = self._waiting.popleft()
         line = b"POST /api/v1/namespaces/%b/pods/%b/binding" % (in_path(effect.namespace), in_path(effect.name))
-        return _EffectCall(line, bodies.binding(effect), self._end, effect, Priority.BINDING)
+        call = _BindCall(line, bodies.binding(effect), self._end)
+        call.effect = effect
+        return call
 
     def close(self, why: str) -> None:
         """Give up what waits."""
@@ -374,8 +378,8 @@ class Patches:
         first = effects[0]
         pod = self._known.get("Pod", first.namespace, first.name)
         body = bodies.status(effects, pod if isinstance(pod, Pod) else None, self._now_ns())
-        call = _EffectCall(b"PATCH " + _pod_path(first) + b"/status", body, self._end, first, Priority.STATUS)
-        call.media = STRATEGIC
+        call = _PatchCall(b"PATCH " + _pod_path(first) + b"/status", body, self._end)
+        call.effect = first
         return call
 
     def close(self) -> None:
