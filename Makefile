@@ -20,6 +20,7 @@ WORKLOADS ?=
 FLOOR_SHARE ?=
 HISTORY ?=
 ONE ?=
+FOR ?=
 
 .PHONY: help
 help:  ## list what can be asked
@@ -64,8 +65,8 @@ format: $(READY)  ## write the code the way ruff would
 	$(BIN)/ruff format --quiet .
 
 .PHONY: up
-up: $(READY)  ## place the pods of samples/ on the nodes of samples/
-	@$(BIN)/bayplan place -f samples
+up: $(READY)  ## watch a hundred pretend nodes being scheduled, live (FOR=20s ends by itself)
+	@$(BIN)/bayplan demo $(if $(FOR),--for $(FOR))
 
 .PHONY: dist
 dist: $(READY)  ## build a wheel and try it in an empty environment

@@ -1,4 +1,4 @@
-"""The README's first command, as a stranger sees it."""
+"""What the README shows of the sample pods, as a stranger sees it; not here: its first command (test_demo.py)."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ OUTPUT = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def test_the_sample_pods_are_placed(golden: Callable[[str, str], None]) -> None:
-    """`make up` prints where each sample pod goes, and why one goes nowhere."""
+    """`bayplan place -f samples` prints where each sample pod goes, and why one goes nowhere."""
     shown = CliRunner().invoke(bayplan, ["place", "-f", str(ROOT / "samples")], standalone_mode=False)
 
     assert shown.exception is None, shown.exception

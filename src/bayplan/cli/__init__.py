@@ -19,10 +19,15 @@ import click
 
 COMMANDS: Final = {
     "config": ("bayplan.cli.config:config", "Check, show and convert configuration files."),
+    "demo": (
+        "bayplan.cli.demo:demo",
+        "Watch a hundred pretend nodes being scheduled: a playground, the daemon, and work that keeps arriving.",
+    ),
     "playground": (
         "bayplan.cli.playground:playground",
         "Run a Kubernetes API server with pretend nodes, for kubectl and schedulers to try.",
     ),
+    "run": ("bayplan.cli.run:run", "Schedule the pods of a live cluster."),
     "place": ("bayplan.cli.place:place", "Say where each waiting pod of some manifests would go, or why nowhere."),
 }
 INTERRUPTED: Final = 130

@@ -73,6 +73,11 @@ class Driver:
         self.inbox.append(event)
         self._news.set()
 
+    def take(self, events: Sequence[Event]) -> None:
+        """Take in what happened, in order."""
+        self.inbox += events
+        self._news.set()
+
     def wake(self) -> None:
         """Have a turn made now: whether pods may be tried has changed."""
         self._news.set()
@@ -89,8 +94,8 @@ class Driver:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nobody is on the way to a node, and nothing was heard that is not taken in."""
-        return not self.core.binding.flights and not self.inbox
+        """Whether no write is waited for, and nothing was heard that is not taken in."""
+        return not self.inbox and not any(flight.writes for flight in self.core.binding.flights.values())
 
     # -- turns
 
@@ -150,7 +155,6 @@ class Driver:
         """Take what was listed out of the garbage collector's sight: it stays, and looking at it takes long."""
         gc.collect()
         gc.freeze()
-        gc.disable()
         logger.info(
             "everything is listed",
             extra=fields(nodes=self.core.table.count, pods=len(self.core.table.pods), waiting=len(self.core.queue)),

@@ -98,10 +98,11 @@ BUDGET: Final = Metric("bayplan_turn_budget_units", "gauge", "Units of work that
 INBOX: Final = Metric("bayplan_inbox_events", "gauge", "Events that were heard and wait for a turn.")
 EVENTS: Final = Metric("bayplan_events_total", "counter", "Events taken in, by what they are.", ("event",))
 AGE: Final = Metric(
-    "bayplan_table_age_seconds", "gauge", "How long ago the API server was last heard of a kind.", ("kind",)
+    "bayplan_table_age_seconds", "gauge", "How long a kind has not been watched; 0 while it is.", ("kind",)
 )
-PLANS: Final = Metric("bayplan_plans_total", "counter", "Shapes asked about, by how they were answered.", ("answer",))
-WRITES: Final = Metric("bayplan_writes_total", "counter", "Writes that ended, by how.", ("write", "ending"))
+WRITES: Final = Metric(
+    "bayplan_writes_total", "counter", "Bindings and other writes that ended, by how.", ("write", "ending")
+)
 WRITES_WAITING: Final = Metric("bayplan_writes_waiting", "gauge", "Writes that are asked for and have not ended.")
 BIND_SECONDS: Final = Metric(
     "bayplan_bind_duration_seconds",
@@ -159,7 +160,6 @@ METRICS: Final = (
     INBOX,
     EVENTS,
     AGE,
-    PLANS,
     WRITES,
     WRITES_WAITING,
     BIND_SECONDS,

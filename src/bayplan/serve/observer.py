@@ -73,6 +73,7 @@ class Observer:
 
     def _ended(self, event: Ended) -> None:
         asked_at = self._asked_at.pop(event.write, None)
+        self.metrics.add(names.WRITES, ("other" if asked_at is None else "binding", str(event.ending)))
         if asked_at is None:
             return
         seconds = time.monotonic() - asked_at

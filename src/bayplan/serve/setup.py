@@ -8,6 +8,7 @@ Not here: reading configurations (`config/`) and holding the lease (`kube/lease.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -21,6 +22,8 @@ from bayplan.config.kubescheduler import KubeSchedulerConfiguration, LeaderElect
 from bayplan.config.ours import BayplanConfiguration, BindPods, Scheduling, bind_limits
 from bayplan.config.policy import from_provider
 from bayplan.config.profiles import profiles
+from bayplan.config.shown import Flags, shown
+from bayplan.config.yamltext import bare
 from bayplan.core.queue import Settings as QueueSettings
 from bayplan.core.settings import CoreSettings
 from bayplan.core.waiting import Backoff
@@ -80,8 +83,8 @@ class Setup(NamedTuple):
     lease: Lease | None  # None: nobody is asked
     limits: BindPods
     core: CoreSettings
-    configuration: KubeSchedulerConfiguration | None  # None: a Policy
-    kubeconfig: str
+    kubeconfig: str  # as the configuration has it
+    document: bytes  # what is in force, as JSON
     warnings: tuple[str, ...]
 
 
@@ -95,6 +98,7 @@ def setup(asked: Asked, namespace: str | None) -> Setup:
     if loaded is not None:
         refuse_extenders(loaded)
         refuse_batches(loaded)
+        refuse_batches(loaded)
     scheduling = _scheduling(asked, loaded)
     served = _served(scheduling, registry, chosen)
     configuration = completed(scheduling) if isinstance(scheduling, KubeSchedulerConfiguration) else None
@@ -105,7 +109,7 @@ def setup(asked: Asked, namespace: str | None) -> Setup:
         lease=lease,
         limits=_limits(asked, loaded, scheduling),
         core=_core(asked, configuration),
-        configuration=configuration,
+        document=_document(asked, loaded, registry, chosen),
         kubeconfig=configuration.client_connection.kubeconfig if configuration is not None else "",
         warnings=tuple(str(one) for one in loaded.warnings) if loaded is not None else (),
     )
@@ -215,6 +219,18 @@ def _limits(asked: Asked, loaded: Loaded | None, scheduling: Scheduling) -> Bind
     qps = given.qps if asked.bind_pods_qps is None else asked.bind_pods_qps
     burst = given.burst if asked.bind_pods_burst is None else asked.bind_pods_burst
     return bind_limits(BindPods(qps=qps, burst=burst), scheduling)
+
+
+def _document(asked: Asked, loaded: Loaded | None, registry: Registry, chosen: Gates) -> bytes:
+    """Write down what is in force: kube-scheduler's part where its own tools look for it, and ours beside."""
+    name = asked.algorithm_provider
+    provider = None if name is None else (name, from_provider(name))
+    tree = bare(shown(loaded, registry, chosen, Flags(asked.plugins, provider)))
+    ours = dict(tree) if isinstance(tree, Mapping) else {}
+    inner = ours.pop("kubeScheduler", {})
+    if loaded is None and name is None and isinstance(inner, dict):
+        inner["profiles"][0]["schedulerName"] = OURS
+    return json.dumps({"componentconfig": inner, "bayplan": ours}).encode()
 
 
 def _core(asked: Asked, configuration: KubeSchedulerConfiguration | None) -> CoreSettings:
