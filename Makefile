@@ -97,7 +97,11 @@ control-plane: $(READY)  ## build etcd, Kubernetes' programs and kubectl, once, 
 
 .PHONY: playground-check
 playground-check: $(READY)  ## try kubectl on the playground, and compare it with a real kube-apiserver
-	@$(BIN)/python -m pytest -m slow tests/cluster
+	@$(BIN)/python -m pytest -m slow tests/cluster --ignore-glob='*/test_live*'
+
+.PHONY: test-cluster
+test-cluster: $(READY)  ## run the daemon on a real etcd and kube-apiserver, beside a real kube-scheduler
+	@$(BIN)/python -m pytest -m slow tests/cluster/test_live*.py
 
 .PHONY: bench-playground
 bench-playground: $(READY)  ## measure the playground: requests, watchers, a long list, memory, the start

@@ -10,7 +10,7 @@ Not here: spread and affinity, which are no promise of safety.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.api.messages import (
     Answered,
@@ -283,3 +283,26 @@ def _bears(toleration: Toleration, taint: Taint) -> bool:
 
 def _key(meta: Meta) -> tuple[str, str]:
     return meta.namespace, meta.name
+
+
+def overcommitted(nodes: Iterable[Node], pods: Iterable[Pod]) -> Iterator[str]:
+    """Name every node that holds more than it has: what any moment of a cluster is asked, whoever made it."""
+    there: dict[str, list[Pod]] = {}
+    for pod in pods:
+        if pod.spec.node_name and pod.status.phase not in ENDED:
+            there.setdefault(pod.spec.node_name, []).append(pod)
+    for node in nodes:
+        name, held = node.metadata.name, there.get(node.metadata.name, [])
+        taken = Counter[str]()
+        for pod in held:
+            taken.update(requests_of(pod))
+        room = {resource: nanos(amount) for resource, amount in node.status.allocatable.items()}
+        for resource, amount in taken.items():
+            if amount > room.get(resource, 0):
+                yield f"{name}: {resource} is overcommitted: {amount} > {room.get(resource, 0)}"
+        if len(held) * 10**9 > room.get("pods", 0):
+            yield f"{name}: {len(held)} pods are there"
+        ports = Counter(port for pod in held for port in ports_of(pod))
+        for port, count in ports.items():
+            if count > 1:
+                yield f"{name}: host port {port} is taken {count} times"
