@@ -146,9 +146,9 @@ def decode_as(raw: bytes | msgspec.Raw, kind: type[Object]) -> Object:
         return _converted(_json_tree(raw), kind)
 
 
-def decode_tree(tree: object) -> Object:
+def decode_tree(tree: object, kinds: Kinds = KINDS) -> Object:
     """Make an object of parsed JSON or YAML, by its apiVersion and kind."""
-    return _from_tree(tree, None, KINDS)
+    return _from_tree(tree, None, kinds)
 
 
 def in_words(path: Path) -> str:

@@ -1,8 +1,9 @@
 """Trials: try a plan on the table, then keep it or take it back.
 
-place(), evict(), nominate() and reserve() write the live columns, tallies and books and push the inverse on a journal.
-rollback(mark) pops it; commit() empties it and returns effects.  Gangs, preemption, statements, what-if and explain are
-all trials.  What is interned on the way (a resource's name, a label set, a carried term) stays known: it counts nobody.
+place(), hold(), evict(), nominate() and reserve() write the live columns, tallies and books and push the inverse on a
+journal.  rollback(mark) pops it; commit() empties it and returns effects.  Gangs, preemption, statements, what-if and
+explain are all trials.  What is interned on the way (a resource's name, a label set, a carried term) stays known: it
+counts nobody.
 Invariant: after rollback(mark) every column, tally, scope and book is equal to its copy at mark(), versions and the
 order of dictionaries apart (hypothesis, tests/unit/cluster/test_trial.py); one trial is open at a time, and no event is
 folded in meanwhile.
@@ -73,6 +74,22 @@ class Trial:
             Bind(uid=uid, namespace=pod.metadata.namespace, name=pod.metadata.name, node=node, cause=self._cause),
         )
         return resident
+
+    def hold(self, pod: Pod, row: Row) -> Resident:
+        """Lay a waiting pod on a row, as assumed, and tell nobody: whoever holds it binds it or takes it off."""
+        uid = uid_of(pod)
+        self._node(row)
+        if uid in self._table.pods:
+            raise TrialMisused(f"{pod.key} is on a node already; evict it before it is placed for {self._cause}")
+        self._unnominate(uid)
+        resident = self._table.place(pod, row, is_assumed=True)
+        self._note(lambda: self._table.remove(uid))
+        return resident
+
+    def note(self, undo: Callable[[], object]) -> None:
+        """Have something of the asker's own taken back with the trial, in order with the rest."""
+        self._must_be_open()
+        self._note(undo)
 
     def evict(self, uid: str) -> Resident:
         """Take a pod off its row."""

@@ -156,3 +156,20 @@ def test_what_cannot_be_placed_is_refused(what: str) -> None:
         trial.place(RUNS if what == "a pod that is on a row" else WAITS, Row(row))
 
     assert dump(table) == before
+
+
+def test_a_held_pod_has_no_effect_and_what_was_noted_is_taken_back_in_order() -> None:
+    """A lane keeps its own count beside the table, and gets it back with the rest."""
+    table, pod = a_cluster(node("a", cpu=2)), a_pod(cpu=1)
+    happened: list[str] = []
+    with Trial(table, cause="test") as trial:
+        trial.note(lambda: happened.append("first"))
+        trial.hold(pod, Row(0))
+        trial.note(lambda: happened.append("last"))
+        trial.rollback()
+
+        assert (happened, table.pods) == (["last", "first"], {})
+        trial.hold(pod, Row(0))
+        assert trial.commit() == ()
+
+    assert [*table.pods] == [uid_of(pod)]

@@ -1,0 +1,1 @@
+"""The actions of a session, one file each."""
