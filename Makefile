@@ -107,6 +107,10 @@ test-cluster: $(READY)  ## run the daemon on a real etcd and kube-apiserver, bes
 bench-playground: $(READY)  ## measure the playground: requests, watchers, a long list, memory, the start
 	@$(BIN)/python -m bench.playground
 
+.PHONY: bench-live
+bench-live: $(READY)  ## measure the daemon, kube-scheduler and a bare client in turn on a real API server
+	@$(BIN)/python -m bench.live
+
 .PHONY: bench-engine
 bench-engine: $(READY)  ## measure decisions against their floors (WORKLOADS="a b", FLOOR_SHARE=0.5)
 	@$(BIN)/python -m bench.engine $(if $(FLOOR_SHARE),--floor-share $(FLOOR_SHARE)) $(if $(HISTORY),--history $(HISTORY)) $(WORKLOADS)
