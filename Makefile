@@ -103,6 +103,10 @@ playground-check: $(READY)  ## try kubectl on the playground, and compare it wit
 test-cluster: $(READY)  ## run the daemon on a real etcd and kube-apiserver, beside a real kube-scheduler
 	@$(BIN)/python -m pytest -m slow tests/cluster/test_live*.py
 
+.PHONY: playground-differences
+playground-differences: $(READY)  ## list anew where the playground's objects differ from a real server's
+	@$(BIN)/python -m tests.cluster.test_differential
+
 .PHONY: bench-playground
 bench-playground: $(READY)  ## measure the playground: requests, watchers, a long list, memory, the start
 	@$(BIN)/python -m bench.playground

@@ -44,7 +44,15 @@ class Api(NamedTuple):
     token: str = ADMIN.token
 
     def ask(self, method: str, path: str, body: object = None, media: str = "application/json") -> tuple[int, Any]:
-        """Send a request; give the code and what was told."""
+        """Send a request; give the code and what was told, if that is JSON."""
+        code, told = self.read(method, path, body, media)
+        try:
+            return code, json.loads(told)
+        except ValueError:
+            return code, {}
+
+    def read(self, method: str, path: str, body: object = None, media: str = "application/json") -> tuple[int, bytes]:
+        """Send a request; give the code and the answer to its end, that of a watch too."""
         raw = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
         if self.tls:
             unchecked = ssl._create_unverified_context()  # noqa: S323  # its certificate is its own
@@ -54,13 +62,9 @@ class Api(NamedTuple):
         try:
             connection.request(method, path, raw, {"Content-Type": media, "Authorization": f"Bearer {self.token}"})
             response = connection.getresponse()
-            told = response.read()
+            return response.status, response.read()
         finally:
             connection.close()
-        try:
-            return response.status, json.loads(told)
-        except ValueError:
-            return response.status, {}
 
 
 class Process:

@@ -2,7 +2,8 @@
 
 Only what a scheduler or its users depend on is filled in; the constants are those of `api/defaults.py`.
 Invariant: the tree that is handed over belongs to this module while it works on it, and is changed in place.
-Not here: names, versions and other metadata, which every kind has (`verbs.py`).
+Not here: names, versions and other metadata, which every kind has (`verbs.py`), and what an object lacks whatever the
+rest of the cluster is like (`defaulting.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from bayplan.api.yamltree import Tree
 from bayplan.playground.kinds import Kind
 from bayplan.playground.refusals import forbidden, invalid, not_found
 from bayplan.playground.store import Store
-from bayplan.playground.trees import Map, at, copied, items, mapping, maps, opened, pairs, text, whole
+from bayplan.playground.trees import Map, at, items, mapping, maps, opened, pairs, text, whole
 
 NAMESPACES: Final = ("", "namespaces")
 _DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
@@ -50,10 +51,9 @@ def _pod(kind: Kind, tree: Map, store: Store) -> None:
     if not maps(tree, "spec", "containers"):
         raise invalid(kind, name, "spec.containers", "Required value", "FieldValueRequired")
     spec = opened(tree, "spec")
-    pod_defaults(spec)
     _limits(tree, store)
     _priority(kind, tree, store)
-    spec["tolerations"] = [*items(spec, "tolerations"), *_away(spec)]
+    bear_away(spec)
     status: Map = {"phase": "Pending", "qosClass": _quality(spec)}
     if items(spec, "schedulingGates"):
         if text(spec, "nodeName"):
@@ -61,26 +61,9 @@ def _pod(kind: Kind, tree: Map, store: Store) -> None:
             raise invalid(kind, name, "spec.nodeName", fault, "FieldValueForbidden")
         gated: Map = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}
         gated["message"] = "Scheduling is blocked due to non-empty scheduling gates"
+        gated["lastTransitionTime"] = text(tree, "metadata", "creationTimestamp")
         status["conditions"] = [gated]
     tree["status"] = status
-
-
-def pod_defaults(spec: Map) -> None:
-    """Fill in what a pod's or a template's spec leaves out."""
-    spec.setdefault("restartPolicy", "Always")
-    spec.setdefault("dnsPolicy", "ClusterFirst")
-    spec.setdefault("schedulerName", "default-scheduler")
-    spec.setdefault("terminationGracePeriodSeconds", 30)
-    spec.setdefault("securityContext", {})
-    for container in [*maps(spec, "containers"), *maps(spec, "initContainers")]:
-        container.setdefault("resources", {})
-        container.setdefault("terminationMessagePath", "/dev/termination-log")
-        container.setdefault("terminationMessagePolicy", "File")
-        image = text(container, "image")
-        latest = image.endswith(":latest") or ":" not in image.rsplit("/", 1)[-1]
-        container.setdefault("imagePullPolicy", "Always" if latest else "IfNotPresent")
-        for port in maps(container, "ports"):
-            port.setdefault("protocol", "TCP")
 
 
 def _limits(tree: Map, store: Store) -> None:
@@ -94,8 +77,7 @@ def _limits(tree: Map, store: Store) -> None:
         for limit in maps(stored.tree, "spec", "limits")
         if text(limit, "type") == "Container"
     ]
-    for container in [*maps(spec, "containers"), *maps(spec, "initContainers")]:
-        _from_own_limits(container)
+    for container in [*maps(spec, "containers"), *maps(spec, "initContainers")] if ranges else ():
         for limit in ranges:
             for name, value in mapping(limit, "defaultRequest").items():
                 opened(container, "resources", "requests").setdefault(name, value)
@@ -138,8 +120,8 @@ def _priority(kind: Kind, tree: Map, store: Store) -> None:
     spec.setdefault("preemptionPolicy", text(found, "preemptionPolicy") or "PreemptLowerPriority")
 
 
-def _away(spec: Map) -> list[Tree]:
-    """Give the tolerations for nodes that are away, five minutes each, where the pod has no word of its own on them."""
+def bear_away(spec: Map) -> None:
+    """Let a pod bear nodes that are away for five minutes, where it has no word of its own on them."""
     more: list[Tree] = []
     for away in AWAY:
         borne = (
@@ -149,7 +131,8 @@ def _away(spec: Map) -> list[Tree]:
         if not any(borne):
             one: Map = {"key": away.key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
             more.append(one)
-    return more
+    if more:
+        spec["tolerations"] = [*items(spec, "tolerations"), *more]
 
 
 def _quality(spec: Map) -> str:
@@ -167,39 +150,22 @@ def _quality(spec: Map) -> str:
 
 
 def _namespace(kind: Kind, tree: Map, store: Store) -> None:
-    opened(tree, "metadata", "labels")["kubernetes.io/metadata.name"] = text(tree, "metadata", "name")
     finalizers = opened(tree, "spec").setdefault("finalizers", [])
     if isinstance(finalizers, list) and "kubernetes" not in finalizers:
         finalizers.append("kubernetes")
     tree["status"] = {"phase": "Active"}
 
 
-def _node(kind: Kind, tree: Map, store: Store) -> None:
-    opened(tree, "spec")
-    status = opened(tree, "status")
-    if "capacity" in status:
-        status.setdefault("allocatable", {**mapping(status, "capacity")})
-
-
 def _workload(kind: Kind, tree: Map, store: Store) -> None:
-    spec = opened(tree, "spec")
-    if kind.plural != "daemonsets":
-        spec.setdefault("replicas", 1)
-    template = mapping(spec, "template")
-    labels = pairs(template, "metadata", "labels")
-    if kind.plural == "replicationcontrollers":
-        spec.setdefault("selector", {**labels})
-    else:
-        _check_selector(kind, tree, labels)
-    if isinstance(template.get("spec"), dict):
-        pod_defaults(opened(template, "spec"))
-    for key, value in copied(_MORE.get(kind.plural, {})).items():
-        if spec.get(key) in (None, {}, ""):
-            spec[key] = value
+    if kind.plural != "replicationcontrollers":
+        _check_selector(kind, tree, pairs(tree, "spec", "template", "metadata", "labels"))
     tree["status"] = {} if kind.plural == "deployments" else {"replicas": 0}
-    if kind.plural == "daemonsets":
+    if kind.plural == "statefulsets":
+        opened(tree, "status")["availableReplicas"] = 0
+    elif kind.plural == "daemonsets":
         numbers = ("currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")
         tree["status"] = dict.fromkeys(numbers, 0)
+        opened(tree, "metadata", "annotations")["deprecated.daemonset.template.generation"] = "1"
 
 
 def _check_selector(kind: Kind, tree: Map, labels: dict[str, str]) -> None:
@@ -215,23 +181,20 @@ def _check_selector(kind: Kind, tree: Map, labels: dict[str, str]) -> None:
 def _job(kind: Kind, tree: Map, store: Store) -> None:
     spec = opened(tree, "spec")
     uid, name = text(tree, "metadata", "uid"), text(tree, "metadata", "name")
-    if "completions" not in spec and "parallelism" not in spec:
-        spec["completions"] = 1
-    for key, value in _MORE["jobs"].items():
-        spec.setdefault(key, value)
     if spec.get("manualSelector") is not True:
         labels = opened(spec, "template", "metadata", "labels")
         for prefix in ("", "batch.kubernetes.io/"):
             labels[f"{prefix}controller-uid"] = uid
             labels[f"{prefix}job-name"] = name
         spec.setdefault("selector", {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}})
-    pod_defaults(opened(spec, "template", "spec"))
+        if not mapping(tree, "metadata", "labels"):
+            opened(tree, "metadata")["labels"] = {**labels}
     tree["status"] = {}
 
 
 def _claim(kind: Kind, tree: Map, store: Store) -> None:
     spec = opened(tree, "spec")
-    spec.setdefault("volumeMode", "Filesystem")
+    _protect(tree, "kubernetes.io/pvc-protection")
     if "storageClassName" not in spec:
         classes = store.shelf(("storage.k8s.io", "storageclasses")).objects.values()
         defaults = [one.tree for one in classes if text(one.tree, "metadata", "annotations", _DEFAULT_CLASS) == "true"]
@@ -242,29 +205,27 @@ def _claim(kind: Kind, tree: Map, store: Store) -> None:
 
 
 def _volume(kind: Kind, tree: Map, store: Store) -> None:
-    spec = opened(tree, "spec")
-    spec.setdefault("volumeMode", "Filesystem")
-    spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
-    tree["status"] = {"phase": "Available" if not mapping(spec, "claimRef") else "Pending"}
+    _protect(tree, "kubernetes.io/pv-protection")
+    since = text(tree, "metadata", "creationTimestamp")
+    tree["status"] = {"phase": "Pending", "lastPhaseTransitionTime": since}
 
 
-def _storage_class(kind: Kind, tree: Map, store: Store) -> None:
-    tree.setdefault("reclaimPolicy", "Delete")
-    tree.setdefault("volumeBindingMode", "Immediate")
+def _pod_group(kind: Kind, tree: Map, store: Store) -> None:
+    _protect(tree, "scheduling.k8s.io/podgroup-protection")
+    _priority(kind, tree, store)
+    opened(tree, "spec").pop("preemptionPolicy", None)
+    opened(tree, "spec").setdefault("disruptionMode", {"single": {}})
+    tree["status"] = {}
 
 
-def _priority_class(kind: Kind, tree: Map, store: Store) -> None:
-    tree.setdefault("value", 0)
-    tree.setdefault("preemptionPolicy", "PreemptLowerPriority")
+def _protect(tree: Map, finalizer: str) -> None:
+    """Keep an object until nobody uses it any more (`controllers/protection.py`)."""
+    finalizers = items(tree, "metadata", "finalizers")
+    if finalizer not in finalizers:
+        opened(tree, "metadata")["finalizers"] = [*finalizers, finalizer]
 
 
 def _service(kind: Kind, tree: Map, store: Store) -> None:
-    spec = opened(tree, "spec")
-    spec.setdefault("type", "ClusterIP")
-    spec.setdefault("sessionAffinity", "None")
-    for port in maps(spec, "ports"):
-        port.setdefault("protocol", "TCP")
-        port.setdefault("targetPort", port.get("port"))
     tree["status"] = {"loadBalancer": {}}
 
 
@@ -273,32 +234,13 @@ def _budget(kind: Kind, tree: Map, store: Store) -> None:
     tree["status"] = dict.fromkeys(numbers, 0)
 
 
-def _secret(kind: Kind, tree: Map, store: Store) -> None:
-    tree.setdefault("type", "Opaque")
+def _with_status(kind: Kind, tree: Map, store: Store) -> None:
+    tree["status"] = {"attached": False} if kind.plural == "volumeattachments" else {}
 
 
-_MORE: Final[dict[str, Map]] = {
-    "deployments": {
-        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"}},
-        "revisionHistoryLimit": 10,
-        "progressDeadlineSeconds": 600,
-    },
-    "statefulsets": {
-        "podManagementPolicy": "OrderedReady",
-        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
-        "revisionHistoryLimit": 10,
-        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
-    },
-    "daemonsets": {
-        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}},
-        "revisionHistoryLimit": 10,
-    },
-    "jobs": {"parallelism": 1, "backoffLimit": 6, "completionMode": "NonIndexed", "suspend": False},
-}
 _COMPLETE: Final[dict[tuple[str, str], Callable[[Kind, Map, Store], None]]] = {
     ("", "pods"): _pod,
     NAMESPACES: _namespace,
-    ("", "nodes"): _node,
     ("", "replicationcontrollers"): _workload,
     ("apps", "replicasets"): _workload,
     ("apps", "deployments"): _workload,
@@ -307,9 +249,11 @@ _COMPLETE: Final[dict[tuple[str, str], Callable[[Kind, Map, Store], None]]] = {
     ("batch", "jobs"): _job,
     ("", "persistentvolumeclaims"): _claim,
     ("", "persistentvolumes"): _volume,
-    ("storage.k8s.io", "storageclasses"): _storage_class,
-    ("scheduling.k8s.io", "priorityclasses"): _priority_class,
+    ("scheduling.k8s.io", "podgroups"): _pod_group,
     ("", "services"): _service,
     ("policy", "poddisruptionbudgets"): _budget,
-    ("", "secrets"): _secret,
+    ("", "resourcequotas"): _with_status,
+    ("batch", "cronjobs"): _with_status,
+    ("resource.k8s.io", "resourceclaims"): _with_status,
+    ("storage.k8s.io", "volumeattachments"): _with_status,
 }

@@ -29,6 +29,9 @@ class Kind(msgspec.Struct, frozen=True):
     generations: bool = False  # whether metadata.generation counts changes of the spec
     ephemeral: bool = False  # only ever posted: a review
     custom: bool = False  # of a CustomResourceDefinition: strategic merge does not know it
+    made_by_update: bool = False  # whether an update of what is not there makes it
+    needs_version: bool = False  # whether an update must say which state it is of
+    leaves_dependents: bool = False  # whether a deletion that says nothing of dependents leaves them: older than that
     stored_as: tuple[str, str] = ("", "")  # the shelf: the group and plural whose objects these are
 
     @property
@@ -60,23 +63,23 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 # group/version; then a kind a line: name, plural, flags (n: namespaced, s: status, c: scale, g: generations,
-# e: ephemeral), short names, categories
+# e: ephemeral, u: made by update, v: needs a version, d: leaves dependents), short names, categories
 _TABLE: Final = """
 v1
   Pod pods nsg po all
   Node nodes s no
   Namespace namespaces s ns
-  Event events n ev
-  Service services ns svc all
-  ReplicationController replicationcontrollers nscg rc all
+  Event events nu ev
+  Service services nsu svc all
+  ReplicationController replicationcontrollers nscgd rc all
   PersistentVolume persistentvolumes s pv
   PersistentVolumeClaim persistentvolumeclaims ns pvc
   ConfigMap configmaps n cm
   Secret secrets n
   ServiceAccount serviceaccounts n sa
   ResourceQuota resourcequotas ns quota
-  LimitRange limitranges n limits
-  Endpoints endpoints n ep
+  LimitRange limitranges nu limits
+  Endpoints endpoints nu ep
 apps/v1
   ReplicaSet replicasets nscg rs all
   StatefulSet statefulsets nscg sts all
@@ -84,25 +87,25 @@ apps/v1
   DaemonSet daemonsets nsg ds all
   ControllerRevision controllerrevisions n
 batch/v1
-  Job jobs nsg - all
+  Job jobs nsgd - all
   CronJob cronjobs nsg cj all
 events.k8s.io/v1
-  Event events n ev
+  Event events nu ev
 coordination.k8s.io/v1
-  Lease leases n
+  Lease leases nuv
 scheduling.k8s.io/v1
   PriorityClass priorityclasses g pc
 scheduling.k8s.io/v1beta1
   Workload workloads n
-  PodGroup podgroups nsg
+  PodGroup podgroups nsv
 policy/v1
-  PodDisruptionBudget poddisruptionbudgets nsg pdb
+  PodDisruptionBudget poddisruptionbudgets nsgv pdb
 storage.k8s.io/v1
   StorageClass storageclasses - sc
-  CSINode csinodes -
-  CSIDriver csidrivers -
-  CSIStorageCapacity csistoragecapacities n
-  VolumeAttachment volumeattachments s
+  CSINode csinodes v
+  CSIDriver csidrivers v
+  CSIStorageCapacity csistoragecapacities nv
+  VolumeAttachment volumeattachments sv
 resource.k8s.io/v1
   ResourceClaim resourceclaims ns
   ResourceClaimTemplate resourceclaimtemplates n
@@ -115,16 +118,16 @@ authorization.k8s.io/v1
   SubjectAccessReview subjectaccessreviews e
   SelfSubjectAccessReview selfsubjectaccessreviews e
 rbac.authorization.k8s.io/v1
-  Role roles n
-  RoleBinding rolebindings n
-  ClusterRole clusterroles -
-  ClusterRoleBinding clusterrolebindings -
+  Role roles nu
+  RoleBinding rolebindings nu
+  ClusterRole clusterroles u
+  ClusterRoleBinding clusterrolebindings u
 node.k8s.io/v1
-  RuntimeClass runtimeclasses -
+  RuntimeClass runtimeclasses uv
 discovery.k8s.io/v1
-  EndpointSlice endpointslices n
+  EndpointSlice endpointslices ng
 apiextensions.k8s.io/v1
-  CustomResourceDefinition customresourcedefinitions sg crd,crds api-extensions
+  CustomResourceDefinition customresourcedefinitions sgv crd,crds api-extensions
 scheduling.incubator.k8s.io/v1alpha1
   PodGroup podgroups ng
   Queue queues g
@@ -132,6 +135,7 @@ scheduling.sigs.dev/v1alpha2
   PodGroup podgroups ng
   Queue queues g
 """
+_CUSTOM: Final = frozenset({"scheduling.incubator.k8s.io", "scheduling.sigs.dev"})
 _SINGULAR: Final = {"endpoints": "endpoints"}
 
 
@@ -203,6 +207,7 @@ def defined(definition: Map) -> list[Kind]:
             subresources=("status",) if isinstance(version.get("subresources"), dict) else (),
             generations=True,
             custom=True,
+            needs_version=True,
             stored_as=(group, plural),
         )
         for version in versions
@@ -230,6 +235,9 @@ def _read(table: str) -> Iterator[Kind]:
             subresources=(*subresources, "binding", "eviction") if plural == "pods" else subresources,
             generations="g" in flags,
             ephemeral="e" in flags,
-            custom=group in {"scheduling.incubator.k8s.io", "scheduling.sigs.dev"},
+            made_by_update="u" in flags,
+            needs_version="v" in flags or group in _CUSTOM,
+            leaves_dependents="d" in flags,
+            custom=group in _CUSTOM,
             stored_as=("", plural) if plural == "events" else (group, plural),
         )

@@ -189,7 +189,7 @@ def strategic(tree: Tree, patch: Tree, where: str = "") -> Tree:
             result[key] = _list(key, where, result.get(key), value)
         else:
             result[key] = strategic(result.get(key), value, key)
-    _ordered(result, patch, where)
+    _ordered(result, patch, where, tree)
     return result
 
 
@@ -236,16 +236,30 @@ def _same(there: Tree, one: Map, key: str) -> bool:
     return isinstance(there, dict) and key in one and there.get(key) == one[key]
 
 
-def _ordered(result: Map, patch: Map, where: str) -> None:
-    """Bring lists into the order that the patch says; what it does not name keeps its place at the end."""
-    for directive, value in patch.items():
-        if not directive.startswith(_ORDER):
-            continue
-        name = directive.removeprefix(_ORDER)
-        key = _key(name, where)
-        asked = [one.get(key) if isinstance(one, dict) and key else one for one in items(value)]
-        have = items(result, name)
-        if have:
-            marks = [one.get(key) if isinstance(one, dict) and key else one for one in have]
-            rank = [asked.index(mark) if mark in asked else len(asked) for mark in marks]
-            result[name] = [have[place] for place in sorted(range(len(have)), key=rank.__getitem__)]
+def _ordered(result: Map, patch: Map, where: str, before: Tree) -> None:
+    """Bring the lists that a patch touched into order: its own items as it names them, the others as they stood.
+
+    One that the patch does not name comes before one that it does only where both were there before, in that order: a
+    new one therefore comes first.
+    """
+    for name in {directive.removeprefix(_ORDER) for directive in patch}:
+        key = None if name in _PRIMITIVE else _key(name, where)
+        told = items(patch, f"{_ORDER}{name}") or items(patch, name)
+        if told and (key is not None or name in _PRIMITIVE):
+            there = [_mark(one, key) for one in items(before, name)]
+            result[name] = _merged_order(items(result, name), [_mark(one, key) for one in told], there, key)
+
+
+def _merged_order(have: list[Tree], told: list[Tree], there: list[Tree], key: str | None) -> list[Tree]:
+    named = sorted((one for one in have if _mark(one, key) in told), key=lambda one: told.index(_mark(one, key)))
+    others = [one for one in have if _mark(one, key) not in told]
+    merged: list[Tree] = []
+    while named and others:
+        other, mine = _mark(others[0], key), _mark(named[0], key)
+        is_first = other in there and mine in there and there.index(other) < there.index(mine)
+        merged.append((others if is_first else named).pop(0))
+    return [*merged, *named, *others]
+
+
+def _mark(one: Tree, key: str | None) -> Tree:
+    return one.get(key) if isinstance(one, dict) and key else one

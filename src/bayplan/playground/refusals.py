@@ -48,6 +48,11 @@ def no_such_path() -> Refused:
     return Refused(404, "NotFound", "the server could not find the requested resource", {})
 
 
+def no_such_group() -> Refused:
+    """Refuse a path of a group that nobody serves: that is not even a Status."""
+    return Refused(404, "", "404 page not found", {})
+
+
 def already_exists(kind: Kind, name: str) -> Refused:
     """Refuse a name that is taken."""
     return Refused(409, "AlreadyExists", f'{kind.resource} "{name}" already exists', _details(kind, name))

@@ -103,8 +103,11 @@ def _put(verbs: Verbs, request: Request) -> Answer:
         return Answer(200, tree=subresources.rescale(verbs, kind, key, tree, dry=request.is_dry))
     if request.target.part == "finalize":
         spec = mapping(tree, "spec")
-        return Answer(200, verbs.amend(kind, key, lambda new: opened(new, "spec").update(spec)))
-    return Answer(200, verbs.update(_stored_kind(verbs, kind), key, tree, part=request.target.part, dry=request.is_dry))
+        return Answer(200, verbs.amend(kind, key, lambda new: _finalized(new, spec)))
+    stored_kind = _stored_kind(verbs, kind)
+    is_new = key not in verbs.store.shelf(kind.stored_as).objects
+    stored = verbs.update(stored_kind, key, tree, part=request.target.part, dry=request.is_dry)
+    return Answer(201 if is_new else 200, stored)
 
 
 def _patch(verbs: Verbs, request: Request) -> Answer:
@@ -177,7 +180,18 @@ def _delete_many(verbs: Verbs, request: Request) -> Answer:
     deleted = [verbs.delete(kind, key, how)[0] for key in keys if key in shelf.objects]
     head: Map = {"kind": f"{kind.name}List", "apiVersion": kind.api_version}
     head["metadata"] = {"resourceVersion": str(verbs.store.revision)}
-    return Answer(200, tree={**head, "items": [stored.tree for stored in deleted]})
+    return Answer(200, tree={**head, "items": [_headless(stored.tree) for stored in deleted]})
+
+
+def _finalized(namespace: Map, spec: Map) -> None:
+    opened(namespace, "spec").update(spec)
+    if not items(namespace, "spec", "finalizers"):
+        opened(namespace, "spec").pop("finalizers", None)
+
+
+def _headless(tree: Map) -> Map:
+    """Give an object as lists tell it: the list says of which kind it is."""
+    return {key: value for key, value in tree.items() if key not in {"kind", "apiVersion"}}
 
 
 def _options(request: Request) -> Map:

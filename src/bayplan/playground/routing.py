@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from bayplan.playground.kinds import Kind, Kinds
-from bayplan.playground.refusals import no_such_path
+from bayplan.playground.refusals import no_such_group, no_such_path
 from bayplan.playground.store import Key
 
 
@@ -42,6 +42,8 @@ def target(kinds: Kinds, parts: list[str]) -> Target:
         raise no_such_path()
     if not rest:
         raise no_such_path()
+    if not kinds.of(group, version):
+        raise no_such_group()
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 2 and not (group == "" and rest[2] in {"status", "finalize"}):
         namespace, rest = rest[1], rest[2:]

@@ -25,6 +25,7 @@ from bayplan.playground.controllers.budgets import Budgets
 from bayplan.playground.controllers.cleaning import Cleaning
 from bayplan.playground.controllers.lifecycle import Lifecycle
 from bayplan.playground.controllers.owned import Owned
+from bayplan.playground.controllers.protection import Protection
 from bayplan.playground.controllers.volumes import Volumes
 from bayplan.playground.controllers.workloads import Workloads
 from bayplan.playground.evictions import Evictions
@@ -116,6 +117,7 @@ class Server:
             Volumes(self.verbs, agenda),
             Evictions(self.verbs, agenda),
             Lifecycle(self.verbs, agenda, pace),
+            Protection(self.verbs, agenda),
         )
 
     @property

@@ -12,7 +12,7 @@ from bayplan.playground.kinds import Kind
 from bayplan.playground.matching import selection
 from bayplan.playground.refusals import conflict, internal, invalid, too_many_requests
 from bayplan.playground.store import Key, Stored
-from bayplan.playground.trees import Map, at, items, mapping, opened, pairs, set_condition, stamp, text, whole
+from bayplan.playground.trees import Map, at, items, mapping, maps, opened, pairs, set_condition, stamp, text, whole
 from bayplan.playground.verbs import Deletion, Verbs
 
 BUDGETS: Final = Kind(
@@ -77,7 +77,15 @@ def evict(verbs: Verbs, pods: Kind, key: Key, how: Deletion) -> None:
         )
     for budget in budgets:
         _take(verbs, budget, key[1], dry=how.dry)
+    if needs_leave and not how.dry:
+        verbs.amend(pods, key, lambda new: _targeted(new, stamp(verbs.clock())))
     verbs.delete(pods, key, how)
+
+
+def _targeted(pod: Map, now: str) -> None:
+    """Say of a pod why it goes."""
+    why = ("EvictionByEvictionAPI", "Eviction API: evicting")
+    set_condition(opened(pod, "status"), "DisruptionTarget", "True", now, why)
 
 
 def _budgets(verbs: Verbs, pod: Map) -> list[Stored]:
@@ -111,8 +119,20 @@ def _take(verbs: Verbs, budget: Stored, pod: str, *, dry: bool) -> None:
     def taken(new: Map) -> None:
         opened(new, "status")["disruptionsAllowed"] = allowed - 1
         opened(new, "status", "disruptedPods")[pod] = stamp(verbs.clock())
+        tell_allowed(new, stamp(verbs.clock()))
 
     verbs.amend(BUDGETS, (text(tree, "metadata", "namespace"), name), taken)
+
+
+def tell_allowed(budget: Map, now: str) -> None:
+    """Say in a budget's conditions whether it allows any disruption."""
+    status = opened(budget, "status")
+    allows = bool(whole(status, "disruptionsAllowed"))
+    why = ("SufficientPods" if allows else "InsufficientPods", "")
+    set_condition(status, "DisruptionAllowed", "True" if allows else "False", now, why)
+    for one in maps(status, "conditions"):
+        one.setdefault("message", "")
+        one["observedGeneration"] = whole(budget, "metadata", "generation") or 0
 
 
 # --- scale -----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 
 from bayplan.api.names import go_quoted, subdomain_faults
 from bayplan.playground import guards
-from bayplan.playground.admission import NAMESPACES, admit
+from bayplan.playground.admission import NAMESPACES, admit, bear_away
+from bayplan.playground.defaulting import fill
 from bayplan.playground.kinds import Kind, Kinds, defined
 from bayplan.playground.refusals import (
     Refused,
@@ -36,6 +37,9 @@ _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _OURS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 _FREE_NAMES: Final = frozenset({"roles", "rolebindings", "clusterroles", "clusterrolebindings"})
 _KEEPERS: Final = {"Orphan": "orphan", "Foreground": "foregroundDeletion"}
+PODS: Final = ("", "pods")
+# fields of a spec that an update which says nothing of them leaves as they are
+_KEPT: Final = {PODS: ("priority", "preemptionPolicy"), NAMESPACES: ("finalizers",)}
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
@@ -91,6 +95,7 @@ class Verbs:
         meta["creationTimestamp"] = stamp(self.clock())
         if kind.generations:
             meta["generation"] = 1
+        fill(kind, tree)
         admit(kind, tree, self.store)
         key = (namespace, name)
         if key in self.store.shelf(kind.stored_as).objects:
@@ -171,15 +176,24 @@ class Verbs:
 
     def update(self, kind: Kind, key: Key, tree: Map, *, part: str = "", dry: bool = False) -> Stored:
         """Store a new state of an object, or of its status alone; the tree becomes the store's."""
-        old = self.get(kind, key)
         new = self._headed(kind, tree)
         meta = opened(new, "metadata")
         self._place(kind, key[0], meta)
-        if text(meta, "name") not in {"", key[1]}:
+        if not text(meta, "name"):
+            raise bad_request(
+                f"the name of the object ({key[1]} based on URL) was undeterminable: name must be provided"
+            )
+        if text(meta, "name") != key[1]:
             raise bad_request(
                 f"the name of the object ({text(meta, 'name')}) does not match the name on the URL ({key[1]})"
             )
+        if kind.made_by_update and not part and key not in self.store.shelf(kind.stored_as).objects:
+            return self.create(kind, key[0], new, dry=dry)
+        old = self.get(kind, key)
         self._check_version(kind, old.tree, meta)
+        fill(kind, new)
+        if kind.stored_as == PODS and not part:
+            bear_away(opened(new, "spec"))
         new = self._carried(kind, old.tree, new, part)
         guards.check(kind, old.tree, new, part)
         return self.replace(kind, key, new, dry=dry)
@@ -190,6 +204,9 @@ class Verbs:
         if uid and uid != have["uid"]:
             why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {have['uid']}"
             raise conflict(kind, name, why)
+        if kind.needs_version and revision in {"", "0"}:
+            fault = "Invalid value: 0: must be specified for an update"
+            raise invalid(kind, name, "metadata.resourceVersion", fault)
         if revision not in {"", "0"} and revision != have["resourceVersion"]:
             if not revision.isdigit():
                 fault = f"Invalid value: {go_quoted(revision)}: must be a number"
@@ -206,6 +223,9 @@ class Verbs:
             new["status"] = old["status"]
         elif kind.has_status:
             new.pop("status", None)
+        for field in _KEPT.get(kind.stored_as, ()) if part != "status" else ():
+            if field in mapping(old, "spec"):
+                opened(new, "spec").setdefault(field, mapping(old, "spec")[field])
         have, meta = mapping(old, "metadata"), opened(new, "metadata")
         for field in ("managedFields", "selfLink"):
             meta.pop(field, None)
@@ -213,14 +233,14 @@ class Verbs:
             meta.pop(field, None)
             if field in have:
                 meta[field] = have[field]
-        if kind.generations and part != "status" and _wish(old) != _wish(new):
+        if kind.generations and part != "status" and _wish(kind, old) != _wish(kind, new):
             meta["generation"] = (whole(have, "generation") or 0) + 1
         return new
 
     def replace(self, kind: Kind, key: Key, new: Map, *, dry: bool = False) -> Stored:
         """Store a new state that is known to be allowed; what is equal is not stored, what is finished goes."""
         old = self.get(kind, key)
-        if _same(new, old.tree):
+        if new == old.tree:
             return old
         if dry:
             return Stored(new, old.revision)
@@ -252,22 +272,30 @@ class Verbs:
             raise forbidden(kind, key[1], "this namespace may not be deleted")
         new = copied(old.tree)
         meta = opened(new, "metadata")
-        # replication controllers are older than garbage collection: unless told otherwise they leave their pods
-        keeper = _KEEPERS.get(how.propagation or ("Orphan" if kind.plural == "replicationcontrollers" else ""))
-        if keeper is not None and keeper not in items(meta, "finalizers"):
-            meta["finalizers"] = [*items(meta, "finalizers"), keeper]
+        keeper = _KEEPERS.get(how.propagation or ("Orphan" if kind.leaves_dependents else ""))
+        if keeper is not None:
+            others = [one for one in items(meta, "finalizers") if one not in _KEEPERS.values()]
+            meta["finalizers"] = [*others, keeper]
         grace = _grace(kind, new, how)
         before = whole(meta, "deletionGracePeriodSeconds")
-        if not text(meta, "deletionTimestamp") or (before is not None and grace < before):
+        stays = bool(items(meta, "finalizers")) or kind.stored_as in {PODS, NAMESPACES}
+        if stays and (not text(meta, "deletionTimestamp") or (before is not None and grace < before)):
+            if "generation" in meta and before is None:
+                meta["generation"] = (whole(meta, "generation") or 0) + 1
             meta["deletionTimestamp"] = stamp(self.clock() + grace)
             meta["deletionGracePeriodSeconds"] = grace
-            if kind.generations and "generation" in meta:
-                meta["generation"] = (whole(meta, "generation") or 0) + 1
         if kind.stored_as == NAMESPACES:
             meta.pop("deletionGracePeriodSeconds", None)
             opened(new, "status")["phase"] = "Terminating"
-        is_gone = _is_finished(kind, new)
-        return (Stored(old.tree, old.revision) if how.dry else self.replace(kind, key, new)), is_gone
+        is_gone = not stays or _is_finished(kind, new)
+        if how.dry:
+            return Stored(new, old.revision), is_gone
+        if is_gone:
+            if kind.stored_as == PODS and "deletionTimestamp" not in mapping(old.tree, "metadata"):
+                self.store.put(kind.stored_as, key, copied(new))  # that a pod is to go is told before it is gone
+            self._let_go(kind, key)
+            return self.store.remove(kind.stored_as, key, new), True
+        return self.replace(kind, key, new), False
 
     def _check_preconditions(self, kind: Kind, old: Map, how: Deletion) -> None:
         meta, name = mapping(old, "metadata"), text(old, "metadata", "name")
@@ -289,13 +317,12 @@ class Verbs:
             self.kinds.drop(one.group, one.plural)
 
 
-def _wish(tree: Map) -> Map:
-    """Give the part of an object whose changes its generation counts."""
-    return {key: value for key, value in tree.items() if key not in {"metadata", "status"}}
-
-
-def _same(new: Map, old: Map) -> bool:
-    return new == old and list(mapping(new, "metadata", "labels")) == list(mapping(old, "metadata", "labels"))
+def _wish(kind: Kind, tree: Map) -> Map:
+    """Give the part of an object whose changes its generation counts; of a deployment its annotations too."""
+    wish = {key: value for key, value in tree.items() if key not in {"metadata", "status"}}
+    if kind.plural == "deployments":
+        wish["annotations"] = mapping(tree, "metadata", "annotations")
+    return wish
 
 
 def _is_finished(kind: Kind, tree: Map) -> bool:

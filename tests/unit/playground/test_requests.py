@@ -45,11 +45,11 @@ def test_a_json_patch_is_done_whole_or_not_at_all(one: Client) -> None:
 
 
 def test_a_strategic_merge_patch_merges_lists_by_key(one: Client) -> None:
-    """Conditions are a set by type, containers by name."""
+    """Conditions are a set by type, containers by name; an item that is new comes first."""
     for kind, value in (("A", "True"), ("B", "True"), ("A", "False")):
         patch = {"status": {"conditions": [{"type": kind, "status": value}]}}
         done = one.patch(f"{A}/status", patch, STRATEGIC).body
-    assert done["status"]["conditions"] == [{"type": "A", "status": "False"}, {"type": "B", "status": "True"}]
+    assert done["status"]["conditions"] == [{"type": "B", "status": "True"}, {"type": "A", "status": "False"}]
 
     gone = {"status": {"conditions": [{"type": "A", "$patch": "delete"}]}}
     assert one.patch(f"{A}/status", gone, STRATEGIC).body["status"]["conditions"] == [{"type": "B", "status": "True"}]

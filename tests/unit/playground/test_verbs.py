@@ -61,7 +61,8 @@ def test_what_is_not_there_is_not_found(client: Client) -> None:
     """An object, a namespace and a resource that are absent are each NotFound."""
     assert client.get(f"{PODS}/x").body["message"] == 'pods "x" not found'
     assert client.ask("POST", "/api/v1/namespaces/no/configmaps", labelled("a")).body["details"]["kind"] == "namespaces"
-    assert client.get("/apis/no.such/v1/things").reason == "NotFound"
+    assert client.get("/apis/apps/v1/things").reason == "NotFound"
+    assert client.get("/apis/no.such/v1/things").code == 404
     assert client.ask("DELETE", f"{MAPS}/x").code == 404
 
 
@@ -98,11 +99,11 @@ def test_the_status_is_written_by_its_own_subresource(client: Client) -> None:
 
 def test_a_generation_counts_changes_of_the_spec_alone(client: Client) -> None:
     """Labels and status do not count."""
-    path = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
-    made = client.make(path, {"metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}})
+    path = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+    made = client.make(path, {"metadata": {"name": "g"}, "spec": {"minAvailable": 2}})
     labels = client.patch(f"{path}/g", {"metadata": {"labels": {"a": "b"}}}).body
     status = client.patch(f"{path}/g/status", {"status": {"x": 1}}).body
-    spec = client.patch(f"{path}/g", {"spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}}).body
+    spec = client.patch(f"{path}/g", {"spec": {"minAvailable": 3}}).body
 
     assert [one["metadata"]["generation"] for one in (made, labels, status, spec)] == [1, 1, 1, 2]
 

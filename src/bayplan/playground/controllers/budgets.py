@@ -12,8 +12,8 @@ from bayplan.api.yamltree import Tree
 from bayplan.playground.agenda import Agenda
 from bayplan.playground.matching import selection
 from bayplan.playground.store import Change, Key
-from bayplan.playground.subresources import BUDGETS
-from bayplan.playground.trees import Map, at, mapping, maps, opened, pairs, text, whole
+from bayplan.playground.subresources import BUDGETS, tell_allowed
+from bayplan.playground.trees import Map, at, mapping, maps, opened, pairs, stamp, text, whole
 from bayplan.playground.verbs import Verbs
 
 _POD_SHELF: Final = ("", "pods")
@@ -58,12 +58,15 @@ class Budgets:
         told: Map = {"currentHealthy": healthy, "desiredHealthy": wanted, "expectedPods": len(there)}
         told["disruptionsAllowed"] = max(healthy - wanted, 0)
 
+        now = stamp(self._verbs.clock())
+
         def written(new: Map) -> None:
             status = opened(new, "status")
             status.update({**told, "observedGeneration": whole(new, "metadata", "generation") or 0})
             status.pop("disruptedPods", None)
             if leaving:
                 status["disruptedPods"] = leaving
+            tell_allowed(new, now)
 
         self._verbs.amend(BUDGETS, key, written)
 

@@ -15,7 +15,7 @@ from bayplan.api.yamltree import Tree
 from bayplan.playground.agenda import Agenda
 from bayplan.playground.matching import selection
 from bayplan.playground.store import Change, Key
-from bayplan.playground.trees import Map, at, items, mapping, opened, pairs, text
+from bayplan.playground.trees import Map, at, items, mapping, opened, pairs, stamp, text
 from bayplan.playground.verbs import Deletion, Verbs
 
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
@@ -44,7 +44,18 @@ class Volumes:
         elif of == _CLAIMS:
             self._agenda.soon(("claim", key), lambda: self._look(key))
         elif of in {_VOLUMES, _CLASSES} and change.type != "DELETED":
+            if of == _VOLUMES:
+                self._agenda.soon(("offer", key), lambda: self._offer(key))
             self._agenda.soon("claims", self._look_at_all)
+
+    def _offer(self, key: Key) -> None:
+        """Tell of a volume that nobody has that it may be had."""
+        stored = self._verbs.store.shelf(_VOLUMES).objects.get(key)
+        if stored is None or mapping(stored.tree, "spec", "claimRef"):
+            return
+        if text(stored.tree, "status", "phase") == "Pending":
+            now = stamp(self._verbs.clock())
+            self._verbs.amend(self._volume_kind, key, lambda new: _phased(new, "Available", now))
 
     def _look_at_all(self) -> None:
         for key in self._verbs.store.shelf(_CLAIMS).ordered():
@@ -98,9 +109,11 @@ class Volumes:
         reference: Map = {"kind": "PersistentVolumeClaim", "apiVersion": "v1"}
         reference.update({field: meta[field] for field in ("namespace", "name", "uid")})
 
+        now = stamp(self._verbs.clock())
+
         def held(new: Map) -> None:
             opened(new, "spec")["claimRef"] = reference
-            opened(new, "status")["phase"] = "Bound"
+            _phased(new, "Bound", now)
 
         def bound(new: Map) -> None:
             opened(new, "spec")["volumeName"] = name
@@ -134,14 +147,14 @@ class Volumes:
         stored = self._verbs.store.shelf(_VOLUMES).objects.get(("", name))
         if stored is None:
             return
+        now = stamp(self._verbs.clock())
+        self._verbs.amend(self._volume_kind, ("", name), lambda new: _phased(new, "Released", now))
         if text(stored.tree, "spec", "persistentVolumeReclaimPolicy") == "Delete":
             self._verbs.delete(self._volume_kind, ("", name), Deletion())
-        else:
-            self._verbs.amend(self._volume_kind, ("", name), _released)
 
 
-def _released(volume: Map) -> None:
-    opened(volume, "status")["phase"] = "Released"
+def _phased(volume: Map, phase: str, now: str) -> None:
+    opened(volume, "status").update({"phase": phase, "lastPhaseTransitionTime": now})
 
 
 def _fits(volume: Map, claim: Map) -> bool:
