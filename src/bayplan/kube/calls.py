@@ -20,9 +20,10 @@ ANSWER_BYTES_MAX: Final = 256 * 2**20
 class Priority(enum.IntEnum):
     """Who goes first when there are fewer connections than calls."""
 
-    BINDING = 0
-    STATUS = 1  # and reads, and whatever is asked for by `request`
-    EVENT = 2
+    FIRST = 0  # whatever is asked for by `request`: leases, lists; there is little of it
+    BINDING = 1
+    STATUS = 2
+    EVENT = 3
 
 
 class Answer(NamedTuple):

@@ -17,9 +17,9 @@ import logging
 import math
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 import msgspec
 
@@ -86,14 +86,18 @@ class Asks(Protocol):
         """Ask."""
 
 
+Hear: TypeAlias = Callable[[], Coroutine[None, None, None]]
+
 _decoder: Final = msgspec.json.Decoder(Lease)
 
 
 class Election:
     """One candidate."""
 
-    def __init__(self, client: Asks, settings: Settings, now_ns: Callable[[], int] = time.time_ns) -> None:
-        """Stand for a lease; nothing happens before `run`."""
+    def __init__(
+        self, client: Asks, settings: Settings, now_ns: Callable[[], int] = time.time_ns, hear: Hear | None = None
+    ) -> None:
+        """Stand for a lease; nothing happens before `run`.  With a client, the lease is watched."""
         self.settings = settings
         self.won = asyncio.Event()
         self.lost = asyncio.Event()
@@ -101,6 +105,9 @@ class Election:
         self.holder = ""  # as far as is known
         self.transitions = 0
         self._client = client
+        if hear is None and isinstance(client, Client):
+            hear = Watch(client, _resource(settings), self).run
+        self._hear = hear
         self._now_ns = now_ns
         self._luck = random.random
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{settings.namespace}/leases"
@@ -118,7 +125,7 @@ class Election:
 
     async def run(self) -> None:
         """Acquire the lease and keep it, until it is lost or we are cancelled."""
-        watching = asyncio.create_task(self._watch()) if isinstance(self._client, Client) else None
+        watching = asyncio.create_task(self._hear()) if self._hear is not None else None
         try:
             await self._acquire()
         finally:
@@ -164,7 +171,7 @@ class Election:
             answer = await self._ask("GET", f"{self._path}/{self.settings.name}")
             if answer.status == 404:
                 self._observe(None)
-                return self._took(await self._ask("POST", self._path, self._written(None, sent)), sent)
+                return self._took(await self._ask("POST", self._path, self._written(None)), sent)
             if not answer.is_good:
                 self._complain(answer)
                 return False
@@ -174,7 +181,7 @@ class Election:
                 return False
             path = f"{self._path}/{self.settings.name}"
             sent = self._time()
-            return self._took(await self._ask("PUT", path, self._written(lease, sent)), sent)
+            return self._took(await self._ask("PUT", path, self._written(lease)), sent)
         except (Failure, AccessError, msgspec.MsgspecError, UnicodeError) as error:
             self._say(str(error))
             return False
@@ -204,7 +211,7 @@ class Election:
         self.holder = self.settings.identity
         return True
 
-    def _written(self, lease: Lease | None, _sent: float, *, is_release: bool = False) -> bytes:
+    def _written(self, lease: Lease | None, *, is_release: bool = False) -> bytes:
         """Write the record that we want."""
         now = to_the_microsecond(self._now_ns())
         spec = lease.spec if lease is not None else LeaseSpec()
@@ -252,13 +259,13 @@ class Election:
         sent = self._time()
         path = f"{self._path}/{self.settings.name}"
         try:
-            answer = await self._ask("PUT", path, self._written(self._lease, sent))
+            answer = await self._ask("PUT", path, self._written(self._lease))
             if self._took(answer, sent) or answer.status not in {404, 409}:
                 return
             now_there = await self._ask("GET", path)
             if now_there.status == 404:
                 self._lease = None
-                self._took(await self._ask("POST", self._path, self._written(None, sent)), sent)
+                self._took(await self._ask("POST", self._path, self._written(None)), sent)
             elif now_there.is_good:
                 lease = _decoder.decode(now_there.body)
                 if (lease.spec.holder_identity or "") != self.settings.identity:
@@ -266,7 +273,7 @@ class Election:
                     self.why_lost = f'it is held by "{self.holder}" now'
                     return
                 self._observe(lease)
-                self._took(await self._ask("PUT", path, self._written(lease, sent)), sent)
+                self._took(await self._ask("PUT", path, self._written(lease)), sent)
         except (Failure, AccessError, msgspec.MsgspecError, UnicodeError) as error:
             self._say(str(error))
 
@@ -280,7 +287,7 @@ class Election:
         lease = self._lease
         while lease is not None and self._time() < until:
             try:
-                answer = await self._ask("PUT", path, self._written(lease, self._time(), is_release=True))
+                answer = await self._ask("PUT", path, self._written(lease, is_release=True))
                 if answer.status != 409:
                     return
                 now_there = await self._ask("GET", path)
@@ -292,14 +299,6 @@ class Election:
                 return
 
     # --- the watch of who stands by ----------------------------------------------------------------------------------
-
-    async def _watch(self) -> None:
-        """Hear of every change of the lease."""
-        fields = f"metadata.name={self.settings.name}"
-        resource = Resource(
-            "Lease", Lease, "coordination.k8s.io", "v1", "leases", True, fields, self.settings.namespace
-        )
-        await Watch(self._client, resource, self).run()  # type: ignore[arg-type]  # a Client, or it is not called
 
     def take(self, events: Sequence[Event]) -> None:
         """Take in what the watch tells."""
@@ -338,3 +337,9 @@ class Election:
 
     def _time(self) -> float:
         return asyncio.get_running_loop().time()
+
+
+def _resource(settings: Settings) -> Resource:
+    """Give the one lease that is watched."""
+    fields = f"metadata.name={settings.name}"
+    return Resource("Lease", Lease, "coordination.k8s.io", "v1", "leases", True, fields, settings.namespace)

@@ -1,8 +1,9 @@
 """Transport: calls to the API server over a pool of kept connections, and answers that stream.
 
 Who has something to be sent says `submit`, or stands in a queue of his own that is asked for the next call whenever a
-connection is free (`feed`, `wake`): bindings first, then status patches and reads, then events.  No task is made for a
-call; a table of deadlines is gone through once in a while.
+connection is free (`feed`, `wake`): what is asked for by `request` first, then bindings, status patches, events.  What
+would change something about a pod is sent only while `may_write` says so.  No task is made for a call; deadlines are
+looked through once in a while.
     client = Client(access); answer = await client.request("GET", "/api/v1/nodes"); await client.close()
 Invariant: each call ends once, in time; it is sent again only as its rule says, and never when it may have been done
 and its rule is not safe.  A server that says when to come back is left alone until then.
@@ -16,7 +17,7 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Final, Protocol
 
 import msgspec
@@ -44,6 +45,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float = 30.0  # of a call, its wait for a connection and its tries included
     dial_s: float = 10.0
     nap_s: float = 0.002  # while most connections wait for the server: answers are read some at a time
+
+
+def _always() -> bool:
+    return True
 
 
 class Counts:
@@ -78,6 +83,7 @@ class Client:
         self.limits = limits or Limits()
         self.counts = Counts()
         self.trouble = ""  # what keeps us from the server now
+        self.may_write: Callable[[], bool] = _always
         self._agent = user_agent
         self._queues: tuple[deque[Call], ...] = tuple(deque() for _ in Priority)
         self._feeds: list[Feed | None] = [None for _ in Priority]
@@ -118,6 +124,7 @@ class Client:
 
         call = Call(f"{method} {path}".encode(), body, end)
         call.rule, call.media, call.timeout_s = READ if method == "GET" else WRITE, media, timeout_s
+        call.priority = Priority.FIRST
         self.submit(call)
         try:
             return await done
@@ -266,13 +273,18 @@ class Client:
 
     def _next(self, now: float) -> Call | None:
         """Give the call whose turn it is."""
+        may_write = self.may_write()
         for priority, queue in enumerate(self._queues):
             if self._paused_until[priority] > now:
                 return None  # nor anything that matters less
-            if queue:
-                return queue.popleft()
+            while queue:
+                queued = queue.popleft()
+                if may_write or queued.rule.is_safe or priority == Priority.FIRST:
+                    return queued
+                failure = Failure("we may not write any more", was_sent=queued.is_doubtful)
+                self._running().call_soon(queued.end, queued, failure)
             feed = self._feeds[priority]
-            if feed is not None:
+            if feed is not None and may_write:
                 call = feed.next()
                 if call is not None:
                     call.deadline = now + (call.timeout_s or self.limits.timeout_s)

@@ -204,7 +204,7 @@ class Writer:
 
         path = resource.path_of(effect.namespace, effect.of)
         call = Call(f"GET {path}".encode(), b"", end)
-        call.rule = READ
+        call.rule, call.priority = READ, Priority.FIRST
         self._client.submit(call)
 
 
