@@ -95,7 +95,7 @@ class Client:
         self._later: dict[Call, asyncio.TimerHandle] = {}
         self._dialing = 0
         self._dial_failures = 0
-        self._dial_at = 0.0  # not before
+        self._is_waiting = False  # before the server is tried again
         self._sweep: asyncio.TimerHandle | None = None
         self._nap: asyncio.Handle | None = None
         self._refreshing: asyncio.Task[bool] | None = None
@@ -158,7 +158,7 @@ class Client:
             self._idle.pop()
             self._send(connection, call)
         room = self.limits.connections - len(self._open) - self._dialing
-        if room > 0 and not self._idle and self._dial_at <= now:
+        if room > 0 and not self._idle and not self._is_waiting:
             self._connect(room)
         if self._sweep is None:
             self._sweep_later()
@@ -359,7 +359,12 @@ class Client:
         until = self._now() + wait_s
         for priority in range(call.priority, len(self._paused_until)):
             self._paused_until[priority] = max(self._paused_until[priority], until)
-        self._running().call_later(wait_s + 0.001, self._wake_if_open)
+        self._running().call_later(wait_s, self._unpaused, until)
+
+    def _unpaused(self, until: float) -> None:
+        """Go on; a timer may be a little early, so that the clock is not asked again."""
+        self._paused_until = [0.0 if one <= until else one for one in self._paused_until]
+        self._wake_if_open()
 
     async def _refused(self, call: Call, answer: Answer) -> None:
         """Send a call once more with other credentials, if there are any."""
@@ -388,7 +393,7 @@ class Client:
             self._dialing -= 1
             raise
         self._dialing -= 1
-        self._dial_failures, self._dial_at, self.trouble = 0, 0.0, ""
+        self._dial_failures, self._is_waiting, self.trouble = 0, False, ""
         self.counts.dialed += 1
         if connection.transport is not None and not self._is_closed:
             self._open.add(connection)
@@ -403,11 +408,15 @@ class Client:
         self._dial_failures += 1
         least, most = DIAL_AGAIN_S
         wait_s = min(most, least * 2 ** min(self._dial_failures - 1, 10)) * (1 + 0.5 * self._luck())
-        self._dial_at = self._now() + wait_s
-        self._running().call_later(wait_s, self._wake_if_open)
+        self._is_waiting = True
+        self._running().call_later(wait_s, self._reach_again)
+
+    def _reach_again(self) -> None:
+        self._is_waiting = False
+        self._wake_if_open()
 
     def _refresh(self) -> None:
-        if self._refreshing is None:
+        if self._refreshing is None and not self._is_waiting:
             self._spawn(self._have_credentials())
 
     async def _have_credentials(self) -> None:
@@ -415,7 +424,6 @@ class Client:
             await self.ready()
         except AccessError as error:
             self._not_reached(str(error))
-            self.access.fresh_until = self._dial_at  # not to be asked for before
             self._sweep_later()
 
     def _refreshed(self, task: asyncio.Task[bool] | asyncio.Future[bool]) -> None:
