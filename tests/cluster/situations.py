@@ -58,8 +58,8 @@ TEXTS = (
 
 The others: a pod with spec.nodeName is not scheduled ("requested node name"); "scheduler-enforced node affinity" needs
 an argument of the plugin; "one or more pvc(s) bound to non-existent pv(s)" is overtaken by the look-up of the volume;
-"required features" needs fields of pods behind feature gates; "pod affinity terms conflict" and parse errors are refused
-by the API server; devices are not built.
+"required features" needs fields of pods behind feature gates; "pod affinity terms conflict" and what cannot be parsed
+is refused by the API server; devices are not built.
 """
 
 
