@@ -21,15 +21,17 @@ from bayplan.config.ours import BayplanConfiguration
 from bayplan.config.policy import Policy
 from bayplan.config.policy_names import DEFAULT_PREDICATES, DEFAULT_PRIORITIES, MANDATORY, PREDICATES, PRIORITIES
 from bayplan.framework.registry import Registry
+from bayplan.framework.tiers import ARGUMENTS, Tier
 
 INTRODUCTION: Final = """\
 # Every field of every configuration
 
 Written from the code: `python -m bayplan.config.reference` prints this page.
 What the files are for is in [Configuration](config.md), moving from a Policy in [its own page](policy.md).
+What kube-batch's files mean is in [Configuration of the batch lane](batch-config.md).
 `null` is a field not given.  A length of time is written as Kubernetes does: `15s`, `1m30s`, `500ms`.
 """
-FORMS: Final = (BayplanConfiguration, KubeSchedulerConfiguration, Policy)
+FORMS: Final = (BayplanConfiguration, KubeSchedulerConfiguration, Policy, Tier)
 
 
 def page(registry: Registry) -> str:
@@ -57,6 +59,17 @@ def policy_table() -> str:
         strategy = score.arguments.get("scoringStrategy")
         kind = f", strategy {strategy['type']}" if isinstance(strategy, dict) else ""
         lines.append(f"| {name} | {score.plugin}{kind} | {DEFAULT_PRIORITIES.get(name, '')} | {score.note} |")
+    return "\n".join(lines)
+
+
+def argument_table() -> str:
+    """Return the table of what the batch lane's plugins can be told."""
+    lines = ["| plugin | argument | what |", "|---|---|---|"]
+    for plugin, arguments in ARGUMENTS.items():
+        lines += [
+            f"| {plugin} | `{name}` | {'a whole number' if kind is int else 'true or false'} |"
+            for name, kind in arguments.items()
+        ]
     return "\n".join(lines)
 
 

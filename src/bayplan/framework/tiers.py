@@ -79,7 +79,7 @@ class TierPlugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Tier(msgspec.Struct, frozen=True):
     """Plugins that vote together, in order."""
 
-    plugins: tuple[TierPlugin, ...] = ()
+    plugins: Annotated[tuple[TierPlugin, ...], Meta(description="who votes here, in the order asked")] = ()
 
 
 class BatchConfiguration(msgspec.Struct, frozen=True, kw_only=True):
