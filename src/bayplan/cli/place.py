@@ -14,9 +14,10 @@ import click
 import msgspec
 
 from bayplan.answers.missing import missing
-from bayplan.answers.snapshot import Cluster, Snapshot, waits
+from bayplan.answers.snapshot import Cluster, Snapshot, called, identity_of, waits
 from bayplan.answers.why import NoSuchPod, Why, meant, why, why_running
 from bayplan.api.decode import KINDS
+from bayplan.api.groups import odd
 from bayplan.api.objects import Pod
 from bayplan.api.wider import FieldError, Kinds, widened
 from bayplan.cli import progress, sources, tables
@@ -258,6 +259,9 @@ def _tell(snapshot: Snapshot, cluster: Cluster) -> None:
         _note(f"passed over: {kinds}")
     for lack in missing(cluster.objects):
         _note(f"missing: {lack}")
+    for thing in cluster.objects:
+        for oddity in odd(thing):
+            _note(f"odd: {type(thing).__name__} {called(identity_of(thing))}: {oddity}")
 
 
 def _tell_refused(refused: list[str]) -> None:

@@ -91,6 +91,23 @@ def test_kind_and_group_choose_the_struct() -> None:
     assert isinstance(decode_tree(budget), PodDisruptionBudget)
 
 
+def test_a_budget_says_how_many_stay_and_whose_it_is() -> None:
+    """A number or a percentage, and the controller that owns it."""
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u", "controller": True}
+    found = [
+        decode_tree({
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"name": "b", "ownerReferences": [owner]}, "spec": spec,
+        })
+        for spec in ({"minAvailable": 3}, {"maxUnavailable": "25%"}, {})
+    ]  # fmt: skip
+
+    assert all(isinstance(one, PodDisruptionBudget) and one.metadata.owner_references[0].uid == "u" for one in found)
+    assert [(one.spec.min_available, one.spec.max_unavailable) for one in found] == [  # type: ignore[attr-defined]
+        (3, None), (None, "25%"), (None, None),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("version", "kind"), [("serving.knative.dev/v1", "Service"), ("v1", "Secret"), ("v2", "Pod"), ("apps/v1", "Pod")]
 )

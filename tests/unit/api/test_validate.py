@@ -219,3 +219,16 @@ def test_spread_constraints() -> None:
 def test_other_kinds(kind: str, fields: dict[str, object], message: str) -> None:
     """One fault each."""
     assert faults(kind, **fields) == [message]
+
+
+@pytest.mark.parametrize(("field", "value", "message"), [
+    ("minAvailable", -1, "expected a number from 0 to 2147483647, got -1"),
+    ("maxUnavailable", 2**31, "expected a number from 0 to 2147483647, got 2147483648"),
+    ("minAvailable", "half", 'expected a number or a percentage such as "50%", got "half"'),
+    ("maxUnavailable", "-5%", 'expected a number or a percentage such as "50%", got "-5%"'),
+    ("maxUnavailable", "3", 'expected a number or a percentage such as "50%", got "3"'),
+])  # fmt: skip
+def test_budgets_are_numbers_or_percentages(field: str, value: object, message: str) -> None:
+    """Of pods that must stay, or may go."""
+    assert faults("PodDisruptionBudget", spec={field: value}) == [f"spec.{field}: {message}"]
+    assert faults("PodDisruptionBudget", spec={field: "50%"}) == faults("PodDisruptionBudget", spec={field: 0}) == []

@@ -174,6 +174,28 @@ def test_a_configuration_is_obeyed(tmp_path: Path) -> None:
     assert placed(place("-f", file, "-o", "json", "--config", config)) == {"shop/web": "one"}
 
 
+def test_odd_numbers_of_groups_and_queues_are_named(tmp_path: Path) -> None:
+    """What they come to is said, and nobody is turned away for it."""
+    version = "apiVersion: scheduling.incubator.k8s.io/v1alpha1\n"
+    group = f"{version}kind: PodGroup\nmetadata: {{name: train}}\nspec: {{minMember: -1}}\n"
+    queue = f"{version}kind: Queue\nmetadata: {{name: q}}\nspec: {{weight: 0}}\n"
+    ran = place("-f", manifests(tmp_path, NODE, POD, group, queue))
+
+    assert ran.status == 0
+    assert "odd: PodGroup default/train: spec.minMember is -1: its pods are no gang, each starts alone" in ran.err
+    assert "odd: Queue q: spec.weight is 0: it is promised nothing and takes what others leave idle" in ran.err
+
+
+def test_batch_profiles_are_refused_by_name(tmp_path: Path) -> None:
+    """Until there are sessions, nobody is placed by other rules than were asked for."""
+    config = tmp_path / "batch.yaml"
+    config.write_text("actions: allocate\nplugins: gang\nplugin.gang.jobready: 'true'\n", encoding="utf-8")
+    ran = place("-f", manifests(tmp_path, NODE, POD), "--config", config)
+
+    assert ran.status == 1
+    assert 'pods of "kube-batch" are scheduled in sessions, which are not run here yet' in ran.err
+
+
 def test_the_seed_says_where_to_begin(tmp_path: Path) -> None:
     """Equals take turns from there, the same every time."""
     file = manifests(tmp_path, NODE, NODE.replace("one", "two"), POD)
