@@ -32,6 +32,7 @@ class Duration(int):
     """
 
     __slots__ = ()
+    FORM = 'a length of time such as "15s"'
 
     @classmethod
     def seconds(cls, seconds: int) -> Duration:

@@ -239,6 +239,8 @@ def _parsed(chunk: bytes, *, marks: bool) -> Iterator[_Document]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ": ".join(part for part in (error.context, error.problem) if part)
+        if mark is not None and b"\t" in b"".join(chunk.splitlines()[mark.line : mark.line + 1]):
+            problem += "; there is a tab, and YAML is indented with spaces"
         broken = YamlError(mark.line if mark else 0, f"expected YAML: {problem}")
         broken.column = mark.column if mark else 0
         raise broken from None

@@ -18,6 +18,7 @@ import msgspec
 
 from bayplan.config import source, strict
 from bayplan.config.complaints import Complaint, Complaints, Path, Place, meant, nowhere, path_text, shown
+from bayplan.config.forms import is_batch, is_switch, unwrapped
 from bayplan.config.ours import BatchProfile
 from bayplan.config.source import Source
 from bayplan.framework.tiers import (
@@ -140,7 +141,7 @@ def documented(profile: BatchProfile) -> BatchConfiguration:
 
 def read_batch(found: Source, profile: BatchProfile, plugins: Collection[str] = PLUGINS) -> LoadedBatch:
     """Decode what was read from somewhere; raise a ConfigError with all that is wrong."""
-    tree, complaints = _unwrapped(found)
+    tree, complaints = unwrapped(found)
     known = _Known(complaints, plugins)
     if is_batch(tree):
         configuration = _tiers(tree, profile, known) if "tiers" in tree else _flat(tree, profile, known)
@@ -151,31 +152,6 @@ def read_batch(found: Source, profile: BatchProfile, plugins: Collection[str] = 
     if configuration is None:  # cannot be: settling has raised
         raise AssertionError(tree)
     return LoadedBatch(configuration, tuple(complaints.warnings), tree, complaints.place_of, complaints.file)
-
-
-def is_batch(tree: Mapping[str, object]) -> bool:
-    """Say whether a tree is one of kube-batch's forms."""
-    if "kind" in tree or "apiVersion" in tree:
-        return False
-    return "actions" in tree or "tiers" in tree or isinstance(tree.get("plugins"), str) or any(map(_is_switch, tree))
-
-
-def is_config_map(tree: Mapping[str, object]) -> bool:
-    """Say whether a tree is a ConfigMap whose data is the flat map."""
-    data = tree.get("data")
-    return tree.get("kind") == "ConfigMap" and isinstance(data, Mapping) and is_batch(data)
-
-
-def _is_switch(key: str) -> bool:
-    return key.startswith("plugin.")
-
-
-def _unwrapped(found: Source) -> tuple[Mapping[str, object], Complaints]:
-    """Take the flat map out of the ConfigMap that may be around it."""
-    data = found.tree.get("data")
-    if not is_config_map(found.tree) or not isinstance(data, Mapping):
-        return found.tree, found.complaints
-    return data, found.complaints.below(("data",))
 
 
 class _Known(NamedTuple):
@@ -245,7 +221,7 @@ def _switched_on(tree: Mapping[str, object], names: Collection[str], known: _Kno
         if key in {"actions", "plugins"}:
             continue
         name, _, switch = key.removeprefix("plugin.").rpartition(".")
-        if not _is_switch(key) or not name:
+        if not is_switch(key) or not name:
             fields = ("actions", "plugins", *(f"plugin.{one}.{two}" for one in names for two in SWITCHES))
             complaints.unreadable(path, f"unknown field {shown(key)}; {meant(key, fields)}")
         elif switch not in SWITCHES:

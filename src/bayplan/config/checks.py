@@ -5,6 +5,7 @@ Not here: types and names of fields (strict.py), plugin sets (plugin_sets.py) an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from bayplan.api.names import key_faults
@@ -79,6 +80,16 @@ def _check_profiles(profiles: tuple[SchedulerProfile, ...], complaints: Complain
                 ("profiles", place, "plugins", "queueSort"), "must be the same in all profiles: they share one queue"
             )
         _check_sort_arguments(profiles[0], profile, complaints, ("profiles", place, "pluginConfig"))
+
+
+def check_sorts(sorts: Sequence[tuple[str, ...]], complaints: Complaints) -> None:
+    """Check that what orders the queue, wherever it was enabled, is the same in all profiles."""
+    for place, sort in enumerate(sorts):
+        if sort and sorts[0] and sort != sorts[0]:
+            complaints.add(
+                ("profiles", place, "plugins"),
+                f"orders the queue by {sort[0]}, and profiles[0] by {sorts[0][0]}: they share one queue",
+            )
 
 
 def _check_sort_arguments(first: SchedulerProfile, other: SchedulerProfile, complaints: Complaints, path: Path) -> None:

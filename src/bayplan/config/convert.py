@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 from bayplan.config import strict
 from bayplan.config.kubescheduler import API_VERSION, KIND, Extender
 from bayplan.config.plugin_sets import EVERY, MULTI_POINT
-from bayplan.config.policy import Policy, Predicate, Priority, in_force
+from bayplan.config.policy import Policy, Predicate, Priority, counted, in_force
 from bayplan.config.policy_names import EQUAL, PREDICATES, PRIORITIES, RATIO
 from bayplan.config.policy_profile import order_of
 from bayplan.framework.places import PLACES, POINTS
@@ -135,7 +135,7 @@ class _Work:
         """Return today's scores and their weights."""
         found: dict[str, int] = {}
         strategy = ""
-        for priority in policy.priorities or ():
+        for priority in counted(policy.priorities or ()):
             plugin, arguments = self._today(priority)
             if plugin is None or (priority.name in _SPREADS and priority.argument is None):
                 continue

@@ -1,6 +1,6 @@
 """Configuration files, told apart by what is in them: the one way from a path to a configuration.
 
-A ConfigMap around a file is refused by name, so that nobody looks for a typo in the wrong file.
+A known form that is not read here is refused by name, so that nobody looks for a typo in the wrong file.
 Invariant: what is loaded can be made profiles of, but for rules that refuse their arguments.
 Not here: decoding each of the forms (decode.py, policy_decode.py, ours_decode.py, batch.py).
 """
@@ -14,9 +14,10 @@ from typing import Final, NamedTuple, TypeAlias
 import msgspec
 
 from bayplan.config import kubescheduler, ours, policy, source
-from bayplan.config.batch import LoadedBatch, is_batch, is_config_map, load_batch, read_batch
+from bayplan.config.batch import LoadedBatch, load_batch, read_batch
 from bayplan.config.complaints import Complaint, Complaints, ConfigError, Path, Place, meant, nowhere, path_text, shown
 from bayplan.config.decode import decode_source
+from bayplan.config.forms import is_batch, is_headless, is_ours, is_policy, unwrapped
 from bayplan.config.kubescheduler import Extender
 from bayplan.config.ours import BatchProfile, BayplanConfiguration, Scheduling
 from bayplan.config.ours_decode import check_batch, decode_ours, used
@@ -29,6 +30,14 @@ Configuration: TypeAlias = Scheduling | BayplanConfiguration
 
 KINDS: Final = (kubescheduler.KIND, policy.KIND, ours.KIND)
 INNER: Final = "kubeScheduler"
+_EXPECTED: Final = (
+    f"a {kubescheduler.KIND}, a {policy.KIND}, a {ours.KIND}, or kube-batch's `actions` with `tiers` or `plugins`"
+)
+_FOREIGN: Final = {
+    "Scheduler": "OpenShift's names a ConfigMap as its spec.policy: give that",
+    "ClusterConfiguration": "kubeadm's names the file as scheduler.extraArgs.config: give that",
+    "DeschedulerPolicy": "that is the descheduler's, which evicts and does not schedule",
+}
 
 
 class Loaded(NamedTuple):
@@ -63,13 +72,14 @@ def load(path: FilePath, registry: Registry, gates: Gates = NO_GATES) -> Loaded:
 
 def read(found: source.Source, registry: Registry, gates: Gates, folder: FilePath | None = None) -> Loaded:
     """Decode what was read from somewhere; paths in it start from a folder."""
+    found = unwrapped(found)
     tree, complaints = found.tree, found.complaints
-    if is_batch(tree) or is_config_map(tree):
+    if is_batch(tree):
         return _kube_batch(found)
-    if tree.get("kind") == "ConfigMap":
-        complaints.unreadable((), f"this is a ConfigMap; {_in_its_data(tree)}")
+    if is_headless(tree):
+        complaints.unreadable((), f"this is none of the forms that are read: {_EXPECTED}")
         complaints.settle()
-    if _is_ours(tree):
+    if is_ours(tree):
         return _ours(found, registry, gates, folder or FilePath())
     if is_policy(tree):
         decoded = decode_policy(tree, registry, complaints)
@@ -77,7 +87,7 @@ def read(found: source.Source, registry: Registry, gates: Gates, folder: FilePat
         return Loaded(decoded, tuple(complaints.warnings), complaints.place_of, tree, complaints.file)
     kind = tree.get("kind")
     if isinstance(kind, str) and kind not in KINDS:
-        complaints.unreadable(("kind",), f"unknown kind {shown(kind)}; {meant(kind, KINDS)}")
+        complaints.unreadable(("kind",), f"unknown kind {shown(kind)}; {_meant_kind(kind)}")
         complaints.settle()
     configuration, warnings, place_of = decode_source(found, registry, gates)
     return Loaded(configuration, warnings, place_of, tree, complaints.file)
@@ -110,24 +120,9 @@ def refuse_extenders(loaded: Loaded) -> None:
     complaints.settle()
 
 
-def is_policy(tree: Mapping[str, object]) -> bool:
-    """Say whether a tree is a Policy: by its kind, or by its lists where it names none."""
-    small = {key.lower(): key for key in tree}
-    if "kind" in small:
-        return tree[small["kind"]] == policy.KIND
-    return not small.keys().isdisjoint({"predicates", "priorities"})
-
-
-def _is_ours(tree: Mapping[str, object]) -> bool:
-    version = tree.get("apiVersion")
-    return tree.get("kind") == ours.KIND or (isinstance(version, str) and version.startswith(ours.GROUP))
-
-
-def _in_its_data(tree: Mapping[str, object]) -> str:
-    """Say what to do about a ConfigMap around a file."""
-    data = tree.get("data")
-    names = ", ".join(f"`{one}`" for one in list(data)[:3]) if isinstance(data, Mapping) else ""
-    return f"give what is in its data{f' ({names})' if names else ''} as a file of its own"
+def _meant_kind(kind: str) -> str:
+    """Say what to give instead of a file of another kind."""
+    return _FOREIGN.get(kind) or meant(kind, KINDS)
 
 
 def _kube_batch(found: source.Source) -> Loaded:

@@ -210,8 +210,8 @@ class _Sets:
 def ordered(profile: SchedulerProfile, registry: Registry, complaints: Complaints, path: Path = ()) -> Order:
     """Work out a profile's plugins at every point, and say what kube-scheduler would not start with."""
     sets = _Sets(registry, complaints, path)
-    lists = sets.lists(profile.plugins)
     before = len(complaints.found)
+    lists = sets.lists(profile.plugins)
     points = {point: sets.expanded(point, lists) for point in POINTS}
     weights = {point: sets.weights(point, lists) for point in SCORES}
     if len(complaints.found) == before:

@@ -152,6 +152,17 @@ def in_force(policy: Policy) -> Policy:
     )
 
 
+def counted(priorities: Iterable[Priority]) -> tuple[Priority, ...]:
+    """Leave out all but the last of several priorities of one name; rules of one's own all count."""
+    given = tuple(priorities)
+    last = {priority.name: place for place, priority in enumerate(given) if priority.argument is None}
+    return tuple(
+        priority
+        for place, priority in enumerate(given)
+        if priority.argument is not None or last[priority.name] == place
+    )
+
+
 def from_provider(name: str) -> Policy:
     """Return what an algorithm provider asks for; a ConfigError says which there are."""
     if name not in PROVIDERS:

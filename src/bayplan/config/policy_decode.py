@@ -17,7 +17,7 @@ from bayplan.config.checks import check_extenders
 from bayplan.config.complaints import Complaints, Path, meant, shown
 from bayplan.config.kubescheduler import API_VERSION as KUBE_SCHEDULER
 from bayplan.config.policy import API_VERSION, HARD_WEIGHT_MAX, KIND, Policy, Predicate, Priority
-from bayplan.config.policy_names import NEED_ARGUMENT, PREDICATES, PRIORITIES
+from bayplan.config.policy_names import GONE, NEED_ARGUMENT, PREDICATES, PRIORITIES
 from bayplan.config.policy_profile import arguments_of, points_problem
 from bayplan.config.spellings import respelled
 from bayplan.framework.registry import PluginNotLoaded, Registry
@@ -29,7 +29,7 @@ ARGUMENT_SHOWN: Final = "argument"
 
 def decode_policy(tree: Mapping[str, object], registry: Registry, complaints: Complaints) -> Policy:
     """Read a Policy; complaints say what is wrong with it."""
-    tree = _timed(respelled(tree, Policy, complaints))
+    tree = _as_today(respelled(tree, Policy, complaints), complaints)
     for field, wanted in (("kind", (KIND,)), ("apiVersion", (API_VERSION, KUBE_SCHEDULER))):
         given = tree.get(field)
         if given is not None and given not in wanted:
@@ -55,11 +55,17 @@ def decode_policy(tree: Mapping[str, object], registry: Registry, complaints: Co
     return msgspec.structs.replace(policy, kind=KIND, api_version=API_VERSION)
 
 
-def _timed(tree: dict[str, object]) -> dict[str, object]:
-    """Return the tree with extenders' times as texts: in a Policy file they are nanoseconds."""
+def _as_today(tree: dict[str, object], complaints: Complaints) -> dict[str, object]:
+    """Return the tree without what means nothing, and with extenders' times as texts: here they are nanoseconds."""
+    if tree.pop("metadata", None) is not None:
+        complaints.warn(("metadata",), "is ignored: a Policy is no object of the API")
     extenders = tree.get("extenders")
     if isinstance(extenders, list):
-        tree["extenders"] = [_with_time(extender) for extender in extenders]
+        timed = [_with_time(extender) for extender in extenders]
+        tree["extenders"] = timed
+        for place, extender in enumerate(timed):
+            if isinstance(extender, dict) and extender.pop("apiVersion", None) is not None:
+                complaints.warn(("extenders", place, "apiVersion"), "is ignored: extenders are asked in one way only")
     return tree
 
 
@@ -68,20 +74,22 @@ def _with_time(extender: object) -> object:
         return extender
     time = extender.get("httpTimeout")
     if isinstance(time, bool) or not isinstance(time, int):
-        return extender
+        return dict(extender)
     return {**extender, "httpTimeout": str(Duration(time))}
 
 
 def _check_named(field: str, rules: Sequence[Predicate | Priority], complaints: Complaints) -> None:
-    """Check that every rule has a name of its own."""
+    """Check that every rule has a name; Kubernetes let one be named twice, and rules of one's own all count."""
     first: dict[str, int] = {}
+    what = "it counts once" if field == "predicates" else "the last weight counts"
     for place, rule in enumerate(rules):
         path: Path = (field, place, "name")
         if not rule.name:
             complaints.add(path, "is required")
-        elif rule.name in first:
-            complaints.add(path, f"{shown(rule.name)} is named twice; the other is {field}[{first[rule.name]}]")
-        first.setdefault(rule.name, place)
+        elif rule.argument is None and rule.name in first:
+            complaints.warn(path, f"{shown(rule.name)} is named by {field}[{first[rule.name]}] too; {what}")
+        elif rule.argument is None:
+            first[rule.name] = place
 
 
 def _check_predicate(predicate: Predicate, registry: Registry, complaints: Complaints, path: Path) -> None:
@@ -132,4 +140,4 @@ def _check_registered(name: str, point: str, registry: Registry, complaints: Com
         complaints.add(path, f"{name} is no {what}: it belongs in the other list")
         return
     acting = (known for known in registry.names() if points_problem(known, point, registry) is None)
-    complaints.add(path, f"unknown {what} {shown(name)}; {meant(name, {*table, *acting})}")
+    complaints.add(path, f"unknown {what} {shown(name)}; {GONE.get(name) or meant(name, {*table, *acting})}")

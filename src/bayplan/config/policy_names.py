@@ -102,6 +102,12 @@ PRIORITIES: Final[Mapping[str, Score]] = {
     "EqualPriority": Score("EqualPriority"),
 }
 
+GONE: Final[Mapping[str, str]] = {
+    "ResourceLimitsPriority": "it was removed in Kubernetes 1.20, and nothing scores by limits today",
+    "ServiceAntiAffinityPriority": "give a rule of any name the argument serviceAntiAffinity",
+    "NodeLabelPriority": "give a rule of any name the argument labelPreference",
+}  # what files name and nothing does by that name alone -> what to do instead
+
 EQUAL: Final = "EqualPriority"
 MANDATORY: Final = ("CheckNodeUnschedulable", "PodToleratesNodeTaints")
 

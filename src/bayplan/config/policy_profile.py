@@ -16,7 +16,7 @@ from bayplan.config import strict
 from bayplan.config.arguments import read_arguments
 from bayplan.config.complaints import Complaints, Path, path_of
 from bayplan.config.making import made
-from bayplan.config.policy import Policy, Predicate, Priority, in_force
+from bayplan.config.policy import Policy, Predicate, Priority, counted, in_force
 from bayplan.config.policy_names import ARGUMENTS, PREDICATES, PRIORITIES, RATIO, Tree
 from bayplan.framework.places import POINTS
 from bayplan.framework.plugin import AnyPlugin, Gates
@@ -122,7 +122,7 @@ class _Making:
     def scores(self) -> list[Instance]:
         """Return what priorities are today; the weights of two names for one rule add up."""
         found: dict[object, Instance] = {}
-        for priority in self.policy.priorities or ():
+        for priority in counted(self.policy.priorities or ()):
             key, instance = self._score(priority)
             if key in found:
                 other = found[key]

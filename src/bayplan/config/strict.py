@@ -20,6 +20,7 @@ from msgspec import inspect
 from bayplan.config.complaints import Complaints, Path, meant, shown
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
+_SHOWN: Final = 3
 
 
 class Unread:
@@ -58,7 +59,7 @@ class _Reading:
         fields = {field.encode_name: field for field in wanted.fields}
         for key in tree:
             if key not in fields and not self.complaints.is_full:
-                self.complaints.unreadable((*path, key), f"unknown field {shown(key)}; {meant(key, fields)}")
+                self.complaints.unreadable((*path, key), f"unknown field {shown(key)}; {_meant_field(key, fields)}")
         given: dict[str, object] = {}
         usable = True
         for name, field in fields.items():
@@ -139,7 +140,7 @@ class _Reading:
         if parse is None:
             return tree
         if not isinstance(tree, str):
-            return self._mistyped(tree, "a text", path)
+            return self._mistyped(tree, getattr(wanted.cls, "FORM", "a text"), path)
         try:
             return parse(tree)
         except ValueError as error:
@@ -176,6 +177,28 @@ class _Reading:
             cure = "; without quotes it may be one" if _looks_plain(tree) else ""
         self.complaints.unreadable(path, f"expected {expected}, got {got}{cure}")
         return UNREAD
+
+
+def _meant_field(key: str, fields: Mapping[str, inspect.Field]) -> str:
+    """Say which field was probably meant, or in which it would stand."""
+    inside = sorted(name for name, field in fields.items() if key in _names_in(field.type))
+    if not inside:
+        return meant(key, fields)
+    more = f" or {len(inside) - _SHOWN} more" if len(inside) > _SHOWN else ""
+    return f"it stands one level deeper, in {' or '.join(inside[:_SHOWN])}{more}"
+
+
+def _names_in(wanted: inspect.Type) -> frozenset[str]:
+    """Return the names of the fields of a struct, or of each of a list's."""
+    if isinstance(wanted, inspect.Metadata):
+        return _names_in(wanted.type)
+    if isinstance(wanted, inspect.VarTupleType | inspect.ListType):
+        return _names_in(wanted.item_type)
+    if isinstance(wanted, inspect.UnionType):
+        return frozenset(name for kind in wanted.types for name in _names_in(kind))
+    if not isinstance(wanted, inspect.StructType):
+        return frozenset()
+    return frozenset(field.encode_name for field in wanted.fields)
 
 
 def _empty(wanted: inspect.StructType) -> object:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bayplan.config import source
-from bayplan.config.batch import DOCUMENTED, LoadedBatch, documented, is_batch, load_batch, read_batch
+from bayplan.config.batch import DOCUMENTED, LoadedBatch, documented, load_batch, read_batch
 from bayplan.config.complaints import Complaints, ConfigError
 from bayplan.config.ours import BatchProfile
 from bayplan.framework.tiers import Behaviour, TierPlugin
@@ -309,12 +309,3 @@ def test_a_path_is_seen_from_the_folder(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text("actions: [", encoding="utf-8")
     with pytest.raises(ConfigError, match="expected YAML"):
         load_batch(profile, tmp_path, Complaints())
-
-
-def test_forms_are_told_apart() -> None:
-    """What has a kind is another's."""
-    forms: list[dict[str, object]] = [{"actions": ""}, {"tiers": []}, {"plugins": ""}, {"plugin.gang.jobready": ""}]
-
-    assert all(is_batch(form) for form in forms)
-    assert not is_batch({"plugins": [], "kind": "BayplanConfiguration"})
-    assert not is_batch({"profiles": []})

@@ -6,8 +6,9 @@ import pytest
 from bayplan.api.durations import Duration
 from bayplan.config import strict
 from bayplan.config.complaints import ConfigError
-from bayplan.config.decode import Decoded, decode
+from bayplan.config.decode import decode
 from bayplan.config.kubescheduler import KubeSchedulerConfiguration
+from bayplan.framework.plugin import Plugin
 from bayplan.framework.registry import Registry
 from tests.unit.config.conftest import HEADER, GammaArguments
 
@@ -127,6 +128,11 @@ def test_json_is_read_as_well(registry: Registry) -> None:
 
 @pytest.mark.parametrize(("text", "complaint"), [
     ("paralellism: 3", '3:1: paralellism: unknown field "paralellism"; did you mean "parallelism"?'),
+    ("leaderElect: true",
+     '3:1: leaderElect: unknown field "leaderElect"; it stands one level deeper, in leaderElection'),
+    ("profiles:\n- plugins: {enabled: [{name: Alpha}]}",
+     ('4:13: profiles[0].plugins.enabled: unknown field "enabled"; '
+      "it stands one level deeper, in bind or filter or multiPoint or 13 more")),
     ("parallelism: '4'",
      '3:1: parallelism: expected an integer, got the text "4"; without quotes it may be one'),
     ("parallelism: 4.5", "3:1: parallelism: expected an integer, got the number 4.5"),
@@ -137,7 +143,7 @@ def test_json_is_read_as_well(registry: Registry) -> None:
     ("enableProfiling: 1", "3:1: enableProfiling: expected true or false, got the number 1"),
     ("leaderElection: []", "3:1: leaderElection: expected a map, got a list"),
     ("leaderElection: {leaseDuration: 5}",
-     "3:18: leaderElection.leaseDuration: expected a text, got the number 5; quotes make it one"),
+     '3:18: leaderElection.leaseDuration: expected a length of time such as "15s", got the number 5'),
     ("leaderElection: {leaseDuration: 5}\nprofiles: 3",
      "4:1: profiles: expected a list, got the number 3"),
     ("leaderElection: {leaseDuration: 9s}",
@@ -205,6 +211,31 @@ def test_a_value_that_was_not_read_is_complained_of_once(registry: Registry) -> 
     assert len(complaints_of(HEADER + "podInitialBackoffSeconds: soon\n", registry)) == 1
 
 
+def test_an_unknown_sort_is_not_also_missing(registry: Registry) -> None:
+    """What orders the queue is not counted while a name is not known."""
+    text = "profiles: [{plugins: {multiPoint: {enabled: [{name: Coscheduling}], disabled: [{name: PrioritySort}]}}}]"
+
+    assert [one.split(": ")[1] for one in complaints_of(HEADER + text, registry)] == [
+        "profiles[0].plugins.multiPoint.enabled[0].name"
+    ]
+
+
+def test_profiles_that_order_the_queue_differently(registry: Registry) -> None:
+    """Wherever it was said."""
+
+    class Fifo(Plugin[None, None]):
+        points = frozenset({"queueSort"})
+
+    registry.add(Fifo)
+    text = (
+        "profiles:\n- {schedulerName: a}\n- schedulerName: b\n  plugins:\n"
+        "    multiPoint: {enabled: [{name: Fifo}], disabled: [{name: PrioritySort}]}\n"
+    )
+
+    (complaint,) = complaints_of(HEADER + text, registry)
+    assert complaint.startswith("s.yaml:6:3: profiles[1].plugins: orders the queue by Fifo, and profiles[0] by Prio")
+
+
 def test_too_many_complaints_are_cut(registry: Registry) -> None:
     """A file of another kind does not flood the terminal."""
     assert len(complaints_of(HEADER + "".join(f"f{n}: 1\n" for n in range(500)), registry)) == 100
@@ -220,28 +251,6 @@ def test_too_many_complaints_are_cut(registry: Registry) -> None:
 def test_another_kind_or_version(registry: Registry, header: str, complaint: str) -> None:
     """What the file says it is must be what is wanted."""
     assert any(complaint in one for one in complaints_of(header, registry))
-
-
-@pytest.mark.parametrize("version", ["v1beta1", "v1beta2", "v1beta3"])
-def test_older_versions_are_read_with_a_warning(registry: Registry, version: str) -> None:
-    """A removed version works as v1, and what has changed since is said."""
-    found: Decoded = decode(
-        f"apiVersion: kubescheduler.config.k8s.io/{version}\nkind: KubeSchedulerConfiguration\n"
-        "profiles: [{plugins: {score: {disabled: [{name: SelectorSpread}]}}}]\n", registry,
-    )  # fmt: skip
-
-    assert "is read as kubescheduler.config.k8s.io/v1" in found.warnings[0].message
-    assert found.configuration.api_version == "kubescheduler.config.k8s.io/v1"
-
-
-def test_addresses_of_older_versions_are_dropped(registry: Registry) -> None:
-    """The fields that v1beta2 had and v1 has not are passed over, not refused."""
-    found = decode(
-        "apiVersion: kubescheduler.config.k8s.io/v1beta2\nkind: KubeSchedulerConfiguration\nhealthzBindAddress: x\n",
-        registry,
-    )
-
-    assert [warning.path for warning in found.warnings] == ["apiVersion", "healthzBindAddress"]
 
 
 def test_a_registered_class_is_named_by_its_spelling(registry: Registry) -> None:

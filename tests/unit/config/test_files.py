@@ -67,23 +67,54 @@ def test_places_carry_the_files_name(registry: Registry, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("data", "what"), [
-    ("{}", "give what is in its data as a file of its own"),
-    ("{policy.cfg: '{}', b: '', c: '', d: ''}",
-     "give what is in its data (`policy.cfg`, `b`, `c`) as a file of its own"),
+    ("{}", "that has no data"),
+    ("{a: '{}', b: '{}', c: '', d: ''}", "that has 4 files in its data (`a`, `b`, `c`); give the one that is meant"),
 ])  # fmt: skip
-def test_a_config_map_around_a_file_is_refused_by_name(
-    registry: Registry, tmp_path: Path, data: str, what: str
-) -> None:
-    """It is called what it is."""
+def test_a_config_map_must_hold_one_file(registry: Registry, tmp_path: Path, data: str, what: str) -> None:
+    """Nobody guesses which of several is meant."""
     text = f"kind: ConfigMap\napiVersion: v1\ndata: {data}"
 
-    assert complaints_of(tmp_path, text, registry) == [f"s.yaml:1:1: this is a ConfigMap; {what}"]
+    assert complaints_of(tmp_path, text, registry) == [f"s.yaml:1:1: this is a ConfigMap {what}"]
+
+
+def test_a_config_map_is_looked_into(registry: Registry, tmp_path: Path) -> None:
+    """Lines are those of the text in it, which is named."""
+    text = (
+        "kind: ConfigMap\napiVersion: v1\nmetadata: {name: c}\ndata:\n  policy.cfg: |\n"
+        '    {"kind": "Policy",\n     "predicates": [{"name": "PodFitsPorts"}]}\n'
+    )
+
+    assert isinstance(load(written(tmp_path, text), registry).configuration, Policy)
+    assert complaints_of(tmp_path, text.replace("FitsPorts", "FitPorts"), registry) == [
+        's.yaml (policy.cfg):2:18: predicates[0].name: unknown predicate "PodFitPorts"; did you mean "PodFitsPorts"?'
+    ]
+
+
+@pytest.mark.parametrize(("text", "complaint"), [
+    case("a queue of another scheduler's", "partitions: [{name: default}]",
+         "s.yaml:1:1: this is none of the forms that are read: a KubeSchedulerConfiguration, a Policy, "
+         "a BayplanConfiguration, or kube-batch's `actions` with `tiers` or `plugins`"),
+    case("OpenShift's object", "apiVersion: config.openshift.io/v1\nkind: Scheduler",
+         's.yaml:2:1: kind: unknown kind "Scheduler"; OpenShift\'s names a ConfigMap as its spec.policy: give that'),
+    case("kubeadm's file", "apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration",
+         's.yaml:2:1: kind: unknown kind "ClusterConfiguration"; '
+         "kubeadm's names the file as scheduler.extraArgs.config: give that"),
+    case("tabs", "kind: Policy\npredicates:\n\t- name: HostName",
+         "s.yaml:3:1: expected YAML: while scanning for the next token: found character that cannot start any token; "
+         "there is a tab, and YAML is indented with spaces"),
+])  # fmt: skip
+def test_what_people_give_by_mistake_is_called_what_it_is(
+    registry: Registry, tmp_path: Path, text: str, complaint: str
+) -> None:
+    """With what to give instead."""
+    assert complaints_of(tmp_path, text, registry) == [complaint]
 
 
 @pytest.mark.parametrize(("text", "form"), [
     ('actions: "allocate, backfill"\ntiers: [{plugins: [{name: gang}]}]', "tiers"),
     ('actions: "allocate"\nplugins: "gang"\nplugin.gang.jobready: "true"', "flat"),
     ('plugin.gang.jobready: "true"', "flat"),
+    ("kind: ConfigMap\ndata:\n  kb.conf: |\n    actions: allocate\n    tiers: [{plugins: [{name: gang}]}]", "tiers"),
     ("apiVersion: v1\nkind: ConfigMap\ndata: {actions: allocate}", "flat"),
 ])  # fmt: skip
 def test_kube_batchs_files_are_settings_with_one_batch_profile(

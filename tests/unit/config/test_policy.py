@@ -72,8 +72,8 @@ def profile_of(text: str, registry: Registry) -> Profile:
          "p.yaml:3:36: priorities[0].weight: must be greater than 0, not -1"),
     case("weights that overflow", f"priorities: [{{name: EqualPriority, weight: {2**62}}}]",
          "p.yaml:3:1: priorities: the weights are so large that 100 times their sum overflows"),
-    case("a rule twice", "predicates: [{name: HostName}, {name: HostName}]",
-         'p.yaml:3:33: predicates[1].name: "HostName" is named twice; the other is predicates[0]'),
+    case("a priority that was removed", "priorities: [{name: ResourceLimitsPriority, weight: 1}]",
+         'p.yaml:3:15: priorities[0].name: unknown priority "ResourceLimitsPriority"; it was removed in Kubernetes'),
     case("two kinds at once",
          "predicates: [{name: x, argument: {labelsPresence: {labels: [a]}, serviceAffinity: {labels: [b]}}}]",
          "p.yaml:3:24: predicates[0].argument: expected exactly one of serviceAffinity, labelsPresence, got 2 of them"),
@@ -161,6 +161,35 @@ def test_checking_all_predicates_is_only_a_warning(installed: Registry) -> None:
     found = loaded(f"{HEADER}alwaysCheckAllPredicates: true", installed)
 
     assert [warning.path for warning in found.warnings] == ["alwaysCheckAllPredicates"]
+
+
+def test_what_means_nothing_is_ignored_by_name(installed: Registry) -> None:
+    """Files have fields that no Kubernetes looked at, and rules named twice."""
+    text = (
+        '{"metadata": {"name": "x"}, "extenders": [{"urlPrefix": "http://x", "apiVersion": "v1beta1"}],'
+        '"predicates": [{"name": "HostName"}, {"name": "HostName"}]}'
+    )
+    found = loaded(text, installed)
+
+    assert [warning.path for warning in found.warnings] == [
+        "metadata", "extenders[0].apiVersion", "predicates[1].name",
+    ]  # fmt: skip
+    assert found.extenders[0].url_prefix == "http://x"
+
+
+def test_of_several_weights_the_last_counts(installed: Registry) -> None:
+    """Unless they are of rules of one's own: these all count, whatever they are called."""
+    like = "argument: {labelPreference: {label: a}}"
+    profile = profile_of(
+        "predicates: [{name: HostName}, {name: x, argument: {labelsPresence: {labels: [a]}}},"
+        " {name: x, argument: {labelsPresence: {labels: [b]}}}, {name: HostName}]\n"
+        "priorities: [{name: EqualPriority, weight: 3}, {name: EqualPriority, weight: 2},"
+        f" {{name: z, weight: 4, {like}}}, {{name: z, weight: 5, {like}}}]",
+        installed,
+    )
+
+    assert [one.name for one in profile.filter] == ["NodeUnschedulable", "NodeName", "TaintToleration", "x", "x (2)"]
+    assert [(one.name, one.weight) for one in profile.score] == [("EqualPriority", 2), ("z", 4), ("z (2)", 5)]
 
 
 def test_registered_plugins_may_be_named(registry: Registry) -> None:
