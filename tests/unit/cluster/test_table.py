@@ -42,6 +42,17 @@ def test_a_row_beyond_the_first_block_is_counted() -> None:
     assert every.numbers[:2].tolist() == [1, 200]
 
 
+def test_a_free_row_has_one_of_every_resource() -> None:
+    """Of one that is heard of later, too, so that nothing is divided by nought; but of pods none."""
+    table = a_cluster(node("goes"), node("stays"))
+    row = table.row_of["goes"]
+    table.drop_node("goes")
+    table.columns.resource("example.com/heard-of-later")
+
+    room = {name: int(table.columns.allocatable[place, row]) for name, place in table.columns.resources.items()}
+    assert room == {name: int(name != "pods") for name in table.columns.resources}
+
+
 def test_a_stray_pod_is_counted_once_its_node_comes() -> None:
     """A pod bound to a node that does not exist yet waits, and lies on its row as soon as there is one."""
     table = a_cluster(a_pod("early", on="late", cpu=1))
