@@ -98,7 +98,6 @@ def setup(asked: Asked, namespace: str | None) -> Setup:
     if loaded is not None:
         refuse_extenders(loaded)
         refuse_batches(loaded)
-        refuse_batches(loaded)
     scheduling = _scheduling(asked, loaded)
     served = _served(scheduling, registry, chosen)
     configuration = completed(scheduling) if isinstance(scheduling, KubeSchedulerConfiguration) else None
