@@ -7,17 +7,17 @@ Not here: asking for it (`watch.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from bayplan.api.decode import DecodeError, decode_as
 from bayplan.api.objects import Object, PodMeta
-from bayplan.kube.calls import Failure
 from bayplan.kube.resources import Resource
 
 LINE_BYTES_MAX: Final = 64 * 2**20
+CHANGES: Final = frozenset({"ADDED", "MODIFIED", "DELETED"})
+OTHERS: Final = frozenset({"BOOKMARK", "ERROR"})
 INITIAL_END: Final = "k8s.io/initial-events-end"
 
 
@@ -107,11 +107,12 @@ class Teller:
         self._resource = resource
         line = msgspec.defstruct("Told", [("type", str), ("object", resource.struct)], bases=(Told,), gc=False)
         self._decoder = msgspec.json.Decoder(line)
+        self.broken = ""
         self._pieces: list[bytes] = []  # of a line whose end has not come
         self._size = 0
 
     def told(self, data: bytes) -> list[Item]:
-        """Take in a piece; raise Failure when no line can be found in it."""
+        """Take in a piece; `broken` says when no more can be made of this watch."""
         end = data.rfind(b"\n") + 1
         if not end:
             self._keep(data)
@@ -123,36 +124,39 @@ class Teller:
         try:
             items: list[Told] = self._decoder.decode_lines(whole)  # type: ignore[assignment]  # a kind of Told
         except _MISREAD:
-            return list(self._one_by_one(whole))
+            return self._one_by_one(whole)
         for item in items:
-            if item.type == "BOOKMARK" or item.type == "ERROR":  # noqa: PLR1714 - twice as fast as looking in a set
-                return list(self._one_by_one(whole))  # these are read otherwise, and are rare
-        return [*items]
+            if item.type not in CHANGES or not item.object.metadata.name:  # type: ignore[attr-defined]  # watched
+                return self._one_by_one(whole)  # these are read otherwise, and are rare
+        return items  # type: ignore[return-value]  # nobody adds to it
 
     def _keep(self, data: bytes) -> None:
         self._pieces.append(data)
         self._size += len(data)
         if self._size > LINE_BYTES_MAX:
-            raise Failure(f"a line of a watch has more than {LINE_BYTES_MAX:,} bytes", was_sent=True)
+            self.broken = f"a line of a watch has more than {LINE_BYTES_MAX:,} bytes"
 
-    def _one_by_one(self, whole: bytes) -> Iterator[Item]:
+    def _one_by_one(self, whole: bytes) -> list[Item]:
+        items: list[Item] = []
         for raw in whole.split(b"\n"):
             if not raw.strip():
                 continue
             try:
                 line = _line.decode(raw)
             except _MISREAD:
-                shown = raw[:80].decode(errors="replace")
-                raise Failure(f"expected a line of a watch, got {shown!r}", was_sent=True) from None
-            yield self._item(line)
+                self.broken = f"expected a line of a watch, got {raw[:80].decode(errors='replace')!r}"
+                break
+            if line.type not in OTHERS and line.type not in CHANGES:
+                self.broken = f'expected a change of an object, got a "{line.type[:80]}"'
+                break
+            items.append(self._item(line))
+        return items
 
     def _item(self, line: _Line) -> Item:
         if line.type == "BOOKMARK":
             return _bookmark(line.object)
         if line.type == "ERROR":
             return status_of(bytes(line.object))
-        if line.type not in {"ADDED", "MODIFIED", "DELETED"}:
-            raise Failure(f'expected a change of an object, got a "{line.type[:80]}"', was_sent=True)
         thing = read(self._resource, line.object)
         return Aside(line.type, thing) if isinstance(thing, Unread) else Told(line.type, thing)
 

@@ -149,12 +149,12 @@ class Watch:
     def received(self, data: bytes) -> None:
         """Take in a piece of a watch."""
         items = self._teller.told(data)
-        if not items:
-            return
-        if self._gathered is not None:
+        if items and self._gathered is not None:
             items = self._gather(items)
         if items:
             self._tell(items)
+        if self._teller.broken:
+            raise Failure(self._teller.broken, was_sent=True)
 
     def _tell(self, items: list[Item]) -> None:
         """Tell the sink of changes, and remember how far that was."""
