@@ -15,6 +15,7 @@ import numpy.typing as npt
 from bayplan.cluster.books import Book
 from bayplan.cluster.books.near import Near
 from bayplan.cluster.keys import ABSENT
+from bayplan.cluster.schema import COLUMNS
 from bayplan.cluster.table import Table
 from bayplan.cluster.tallies import Scope, Tally
 
@@ -90,13 +91,16 @@ def _node(table: Table, row: int) -> Dump:
         "allocatable": _amounts(table, columns.allocatable[:, row]),
         "requested": _amounts(table, columns.requested[:, row]),
         "nonzero": columns.nonzero[:, row].tolist(),
+        "whole": _amounts(table, columns.whole[:, row]),
+        "taken": _amounts(table, columns.taken[:, row]),
+        "counted": columns.counted[:, row].tolist(),
         "unschedulable": bool(columns.unschedulable[row]),
         "taints": table.taint_sets.entries[columns.taint_set[row]],
         "features": table.feature_sets.entries[columns.feature_set[row]],
     }
 
 
-def _amounts(table: Table, amounts: "np.ndarray[Any, np.dtype[np.int64]]") -> dict[str, int]:
+def _amounts(table: Table, amounts: "np.ndarray[Any, np.dtype[Any]]") -> dict[str, int]:
     return {name: int(amounts[place]) for name, place in table.columns.resources.items() if amounts[place]}
 
 
@@ -104,8 +108,9 @@ def _left_over(table: Table, dead: list[int]) -> Dump:
     """Return what is still written in rows that have no node: nothing, in a table that is right."""
     columns = table.columns
     found: Dump = {}
-    for name, column in vars(columns).items():
-        if isinstance(column, np.ndarray) and np.any(column[..., dead] != _of_free_row(table, name)):
+    for declared in COLUMNS:
+        name, column = declared.name, getattr(columns, declared.name)
+        if np.any(column[..., dead] != _of_free_row(table, name)):
             found[name] = column[..., dead].tolist()
     for row in dead:
         if table.nodes[row] is not None or table.on_row[row]:
@@ -115,7 +120,7 @@ def _left_over(table: Table, dead: list[int]) -> Dump:
 
 def _of_free_row(table: Table, column: str) -> npt.NDArray[np.int64]:
     """Return what a column has in a row without a node: nought, but for divisors, which are one."""
-    if column != "allocatable":
+    if column not in {"allocatable", "whole"}:
         return np.zeros(1, np.int64)
     return np.array([[name != "pods"] for name in table.columns.resources], np.int64)  # (resources, 1)
 

@@ -32,7 +32,7 @@ def test_a_short_run_finds_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("sentence", QUICK)
 def test_a_mistake_is_found(sentence: str) -> None:
     """Something wrong in the place of one function shows as a difference."""
-    assert found_after(mistake(sentence), seed=1, most=20) is not None
+    assert found_after(mistake(sentence), seed=2, most=20) is not None
 
 
 def test_a_difference_comes_with_the_command_that_shows_it_again(capsys: pytest.CaptureFixture[str]) -> None:

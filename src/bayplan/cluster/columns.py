@@ -9,6 +9,8 @@ Not here: what the numbers mean (schema.py) and who writes them (table.py).
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Any, Final, NewType
 
 import numpy as np
@@ -19,6 +21,7 @@ from bayplan.cluster.schema import COLUMNS
 Row = NewType("Row", int)
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]
 
@@ -27,6 +30,7 @@ MEMORY: Final = 1
 PODS: Final = 2  # how many there are, and may be: a resource like any other
 FIRST_RESOURCES: Final = ("cpu", "memory", "pods", "ephemeral-storage")
 ROWS_AT_FIRST: Final = 64
+LENT_LEAST: Final = 1024  # rows; less comes as quickly from whoever gave it last
 SMALL: Final = 1 << 46  # a hundred times less is exact in float64
 
 
@@ -35,12 +39,21 @@ def window(column: npt.NDArray[np.signedinteger[Any]]) -> memoryview[int]:
     return memoryview(column)  # type: ignore[arg-type]  # an ndarray is a buffer; NumPy's stubs say so from 3.12 on
 
 
+def float_window(column: Floats) -> memoryview[float]:
+    """Return a scalar window onto a column of floats."""
+    return memoryview(column)  # type: ignore[arg-type]  # as above
+
+
 class Columns:
     """The numbers of all rows, with room to grow in both directions: more rows, more named resources."""
 
     allocatable: Int64s  # (resources, rows)
     requested: Int64s  # (resources, rows)
     nonzero: Int64s  # (cpu and memory, rows)
+    floats: Floats  # the next three, one after the other
+    whole: Floats  # (resources, rows)
+    taken: Floats  # (resources, rows)
+    counted: Floats  # (cpu and memory, rows)
     live: Bools  # (rows,)
     unschedulable: Bools  # (rows,)
     taint_set: Int32s  # (rows,)
@@ -49,6 +62,7 @@ class Columns:
 
     def __init__(self) -> None:
         self.rows = 0
+        self.desk = Desk()
         self._places: dict[tuple[str, ...], slice | Rows] = {}  # see places
         self.epoch = 0  # raised whenever memory moves
         self.is_small = True  # no node ever had SMALL or more of anything
@@ -56,17 +70,26 @@ class Columns:
         self._allocate(ROWS_AT_FIRST, len(FIRST_RESOURCES))
 
     def _allocate(self, capacity: int, resources: int) -> None:
-        """Make every column that the schema declares."""
+        """Make every column that the schema declares; those of float64 lie in one block."""
         self.capacity = capacity
         length = {"rows": capacity, "resources": resources, "cpu and memory": 2}
-        for column in COLUMNS:
-            setattr(self, column.name, np.zeros(tuple(length[axis] for axis in column.axes), column.dtype))
+        shapes = {column: tuple(length[axis] for axis in column.axes) for column in COLUMNS}
+        self.floats = np.zeros((sum(shapes[column][0] for column in COLUMNS if column.dtype is np.float64), capacity))
+        taken = 0
+        for column, shape in shapes.items():
+            if column.dtype is np.float64:
+                setattr(self, column.name, self.floats[taken : taken + shape[0]])
+                taken += shape[0]
+            else:
+                setattr(self, column.name, np.zeros(shape, column.dtype))
         self._map()
 
     def _map(self) -> None:
         """Make the scalar windows onto the columns that are written a row at a time."""
         self.requested_of = [window(column) for column in self.requested]
         self.nonzero_of = [window(column) for column in self.nonzero]
+        self.taken_of = [float_window(column) for column in self.taken]
+        self.counted_of = [float_window(column) for column in self.counted]
         self.pods_of = self.requested_of[PODS]
         self.epoch += 1
 
@@ -90,6 +113,19 @@ class Columns:
             self._places[names] = found  # for good: a resource keeps its place
         return found
 
+    def account(self, row: Row, requested: Iterable[tuple[int, int]], nonzero: tuple[int, int], sign: int) -> None:
+        """Add what a pod asks for to a row, or take it off again; the same numbers are kept twice, as declared."""
+        requested_of, taken_of = self.requested_of, self.taken_of
+        for place, amount in requested:
+            numbers = requested_of[place]
+            taken_of[place][row] = numbers[row] = numbers[row] + sign * amount
+        pods = requested_of[PODS]
+        taken_of[PODS][row] = pods[row] = pods[row] + sign
+        cpu, memory = self.nonzero_of
+        counted_cpu, counted_memory = self.counted_of
+        counted_cpu[row] = cpu[row] = cpu[row] + sign * nonzero[CPU]
+        counted_memory[row] = memory[row] = memory[row] + sign * nonzero[MEMORY]
+
     def add_row(self) -> Row:
         """Return a new row at the end."""
         if self.rows == self.capacity:
@@ -98,21 +134,36 @@ class Columns:
         return Row(self.rows - 1)
 
     def _grow(self, capacity: int, resources: int) -> None:
-        old = dict(self.__dict__)
+        old = {column.name: getattr(self, column.name) for column in COLUMNS}
         used = self.rows
         self._allocate(capacity, resources)
         for name, column in old.items():
-            if isinstance(column, np.ndarray):
-                mine: npt.NDArray[np.generic] = getattr(self, name)
-                if column.ndim == 1:
-                    mine[:used] = column[:used]
-                else:
-                    mine[: len(column), :used] = column[:, :used]
+            mine: npt.NDArray[np.generic] = getattr(self, name)
+            if column.ndim == 1:
+                mine[:used] = column[:used]
+            else:
+                mine[: len(column), :used] = column[:, :used]
 
     def clear(self, row: Row) -> None:
         """Forget everything about a row."""
         for column in COLUMNS:
             getattr(self, column.name)[..., row] = 0
+
+
+class Desk:
+    """Memory to compute in, lent again and again: to be given fresh memory costs more than computing in it."""
+
+    def __init__(self) -> None:
+        self._memory: Floats = np.zeros(0)
+
+    def lend(self, *shape: int) -> Floats:
+        """Lend an array of a shape, rows last, until somebody else asks; what is in it is left over."""
+        if shape[-1] <= LENT_LEAST:
+            return np.empty(shape)
+        size = math.prod(shape)
+        if size > len(self._memory):
+            self._memory = np.empty(size)
+        return self._memory[:size].reshape(shape)
 
 
 class RowLog:

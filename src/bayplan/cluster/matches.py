@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NO_VOLUMES: Final = 1
 NO_ROOM: Final = 2
+ELSEWHERE: Final = Match(has_volumes=False)
 Looks: TypeAlias = tuple[str | None, ...]
 
 
@@ -53,6 +54,7 @@ class Matches:
         self._nodes_version = -1
         self._number: dict[Looks | None, int] = {}  # None: elsewhere
         self._labels: list[Mapping[str, str] | None] = []  # by group: those of one of its nodes; None: elsewhere
+        self._found: list[Match] = []  # by group, where it is not stale
         self._at: dict[Spot, list[int]] = {}  # groups by what they reach
         self._stale: Bools = np.zeros(0, np.bool_)  # (groups,)
         self._lacks: Int64s = np.zeros(0, np.int64)  # (groups,)
@@ -69,6 +71,14 @@ class Matches:
             self._search(group)
         lacks = self._lacks[groups]
         return Found(lacks == NO_VOLUMES, lacks == NO_ROOM, self._value[groups])
+
+    def at(self, view: View) -> Match:
+        """Return what the one row of a view has."""
+        self._catch_up()
+        group = self._groups_of(view).item()
+        if self._stale[group]:
+            self._search(group)
+        return self._found[group]
 
     def _catch_up(self) -> None:
         """Mark the groups that might reach what came or went."""
@@ -115,6 +125,7 @@ class Matches:
         if number is None:
             number = self._number[looks] = len(self._labels)
             self._labels.append(None if looks is None else labels)
+            self._found.append(ELSEWHERE)
             for key in self._keys if looks is not None else ():
                 if key in labels:
                     self._at.setdefault((key, labels[key]), []).append(number)
@@ -131,7 +142,7 @@ class Matches:
 
     def _search(self, group: int) -> None:
         labels = self._labels[group]
-        found = Match(has_volumes=False) if labels is None else match_here(self.wants, labels)
+        found = self._found[group] = ELSEWHERE if labels is None else match_here(self.wants, labels)
         self._lacks[group] = NO_VOLUMES * (not found.has_volumes) + NO_ROOM * (not found.has_room)
         self._value[group] = 0 if self._lacks[group] else self._worth(found)
         self._stale[group] = False

@@ -133,9 +133,9 @@ def parts_of(wants: Iterable[Want]) -> list[Stock | Pools]:
     return list(dict.fromkeys(part for want in wants for part in want.source.parts))
 
 
-def changes_of(wants: Iterable[Want]) -> int:
+def changes_of(parts: Iterable[Stock | Pools]) -> int:
     """Return a number that rises whenever `match` may answer differently for some labels."""
-    return sum(part.near.changes for part in parts_of(wants))
+    return sum([part.near.changes for part in parts])
 
 
 def keys_of(wants: Iterable[Want]) -> set[str]:

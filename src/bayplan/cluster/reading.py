@@ -25,7 +25,7 @@ from bayplan.cluster.shapes import (
     tolerations_of,
 )
 from bayplan.cluster.templates import is_alike, owner_key
-from bayplan.cluster.terms import TermLists, neighbours_of, spread_of
+from bayplan.cluster.terms import neighbours_of, spread_of
 
 if TYPE_CHECKING:
     from bayplan.cluster.table import Table
@@ -92,9 +92,8 @@ class Reader:
         )
 
     def _taken(self, pod: Pod, last: Taken | None) -> Taken:
-        if pod.spec.affinity is not None and (last is None or last.pod is not pod):
-            for term in TermLists(pod).carried():
-                self._table.carried.number(term)  # known from now on: no pod is read again for it later
+        if last is None or last.pod is not pod:
+            self._table.residents.read(pod)  # its load, and terms that it would carry: nobody is read again for these
         known = self._known(pod)
         if last is None or (last.pod is not pod and not is_alike(pod, last.pod)):
             fresh = {**self._of_template(pod), **self._of_cluster(pod), **self._of_volumes(pod)}

@@ -22,7 +22,7 @@ from bayplan.cluster.books.owners import Owners
 from bayplan.cluster.books.ports import Ports
 from bayplan.cluster.books.volumes import Touched, VolumeBooks
 from bayplan.cluster.catalogues import CarriedTerms, Catalogue, Images
-from bayplan.cluster.columns import CPU, MEMORY, PODS, SMALL, Columns, Row, RowLog, Rows
+from bayplan.cluster.columns import PODS, SMALL, Columns, Row, RowLog, Rows
 from bayplan.cluster.keys import Key, Keys
 from bayplan.cluster.residents import Resident, Residents
 from bayplan.cluster.rows import tolerated
@@ -132,6 +132,7 @@ class Table:
         self.columns.clear(row)
         self.columns.allocatable[:, row] = 1  # nothing is ever divided by nought for the sake of a row that is free,
         self.columns.allocatable[PODS, row] = 0  # and no pod fits there
+        self.columns.whole[:, row] = self.columns.allocatable[:, row]
         self._free.append(row)
         self._log_node(row)
         self.count -= 1
@@ -162,6 +163,7 @@ class Table:
         columns.is_small &= max(allocatable.values(), default=0) < SMALL
         for resource, amount in allocatable.items():
             columns.allocatable[columns.resources[resource], row] = amount
+        columns.whole[:, row] = columns.allocatable[:, row]
         self.avoided.put(row, node.metadata.annotations)
         columns.unschedulable[row] = node.spec.unschedulable
         columns.taint_set[row] = self.taint_sets.number(node.spec.taints)
@@ -266,12 +268,8 @@ class Table:
         return resident
 
     def _account(self, resident: Resident, sign: int) -> None:
-        row, load, columns = resident.row, resident.load, self.columns
-        for place, amount in load.requested:
-            columns.requested_of[place][row] += sign * amount
-        columns.nonzero_of[CPU][row] += sign * load.nonzero[0]
-        columns.nonzero_of[MEMORY][row] += sign * load.nonzero[1]
-        columns.pods_of[row] += sign
+        row, load = resident.row, resident.load
+        self.columns.account(row, load.requested, load.nonzero, sign)
         resident.label_set.add(row, sign)
         for number in load.carries:
             self.carried.tallies[number].add(row, sign)

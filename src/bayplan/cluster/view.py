@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bayplan.cluster.columns import PODS, Bools, Int32s, Int64s, Row, Rows
+from bayplan.cluster.columns import PODS, Bools, Floats, Int32s, Int64s, Row, Rows
 from bayplan.cluster.keys import ABSENT
 from bayplan.cluster.rows import NodeQuestion, judged, judged_row
 from bayplan.cluster.tallies import Scope, Tally
@@ -40,6 +40,7 @@ class View(Topology):
         self._used = table.columns.rows
         self._allocatable: Int64s | None = None  # gathered once, when rows are named
         self._requested: Int64s | None = None
+        self._gathered: Floats | None = None
 
     def __len__(self) -> int:
         return self._used if self._some is None else len(self._some)
@@ -110,6 +111,21 @@ class View(Topology):
         if self._allocatable is None:
             self._allocatable = self.table.columns.allocatable.take(self._some, axis=1, mode="wrap")
         return self._allocatable[places]
+
+    def whole(self, places: Places) -> Floats:
+        """Return the same as float64, which divides faster, as (resources, rows)."""
+        return self._floats()[: len(self.table.columns.whole)][places]
+
+    def _floats(self) -> Floats:
+        if self._some is None:
+            return self.table.columns.floats[:, : self._used]
+        if self._gathered is None:
+            self._gathered = self.table.columns.floats.take(self._some, axis=1, mode="wrap")
+        return self._gathered
+
+    def room(self, *shape: int) -> Floats:
+        """Lend a rule memory to compute in until it returns, or anybody asks again; what is there is left over."""
+        return self.table.columns.desk.lend(*shape)
 
     def node(self, row: Row) -> Node:
         """Return a row's node."""
@@ -187,6 +203,16 @@ class View(Topology):
             return self.table.columns.nonzero[:, : self._used]
         return self.table.columns.nonzero.take(self._some, axis=1, mode="wrap")
 
+    def taken(self, places: Places) -> Floats:
+        """Return what `requested` does, as float64."""
+        resources = len(self.table.columns.whole)
+        return self._floats()[resources : 2 * resources][places]
+
+    @property
+    def counted(self) -> Floats:
+        """What `nonzero` is, as float64."""
+        return self._floats()[2 * len(self.table.columns.whole) :]
+
     def all_have(self, places: Places) -> bool:
         """Say whether every row of the table has some of each of some resources."""
         return self.table.all_have(places)
@@ -260,6 +286,15 @@ class RowWith(View):
         more = np.array([resident.load.nonzero for resident in self.added], np.int64).sum(axis=0)
         total: Int64s = super().nonzero + more[:, np.newaxis]
         return total
+
+    def taken(self, places: Places) -> Floats:
+        """As requested."""
+        return self.requested(places).astype(np.float64)
+
+    @property
+    def counted(self) -> Floats:
+        """As nonzero."""
+        return self.nonzero.astype(np.float64)
 
     def port_taken(self, port: HostPort) -> Bools:
         """As on the row, or taken by an added pod."""

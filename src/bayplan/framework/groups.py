@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from bayplan.cluster.columns import Bools, Int64s, Rows, window
 from bayplan.cluster.keys import ABSENT
@@ -22,6 +21,7 @@ from bayplan.cluster.topology import Topology
 from bayplan.cluster.view import View
 from bayplan.framework.asks import Ask, Unforeseen
 from bayplan.framework.bases import Base
+from bayplan.framework.own import Totals
 
 if TYPE_CHECKING:
     from bayplan.cluster.table import Table
@@ -34,7 +34,16 @@ BaseOf: TypeAlias = Callable[[tuple[Ask, ...]], Base]  # the base with some fact
 RULED_OUT: Final = 0  # the group of rows that node-only rules do not pass
 GROUPS_AT_FIRST: Final = 16
 VIEWS_KEPT: Final = 64
+ALONG_KEPT: Final = 2
 MOVES_KEPT: Final = 1 << 14
+
+
+class Along(NamedTuple):
+    """A bonus, row by row, as of some moves."""
+
+    bonus: Totals  # (groups,) kept, because it is found by who it is
+    moves: int
+    rows: Totals
 
 
 class Groups:
@@ -55,7 +64,7 @@ class Groups:
     @property
     def bytes_taken(self) -> int:
         """Return what it takes."""
-        return self.of.nbytes + 8 * len(self.facts) * (len(self.size) + 8)
+        return (1 + ALONG_KEPT) * self.of.nbytes + 8 * len(self.facts) * (len(self.size) + 8)
 
     # 1 what a base and a group are made of
 
@@ -99,6 +108,7 @@ class Groups:
             np.zeros(GROUPS_AT_FIRST, np.int64) for _ in range(self.base.width + len(self.numbers))
         ]
         self._views: OrderedDict[tuple[bytes, bytes], GroupView] = OrderedDict()
+        self._along: OrderedDict[int, Along] = OrderedDict()  # see along
         self.moves: list[int] = []  # rows that changed group, in order
         self.moves_before = 0
         self.base.catch_up()
@@ -222,6 +232,8 @@ class Groups:
             self.window = window(grown)
 
     def _catch_up_tallies(self) -> bool:
+        if not self.tallies:
+            return True
         touched: set[int] = set()
         for tally, keys in self.tallies.items():
             position, end = self.tally_positions[tally], tally.changed_before + len(tally.changed)
@@ -256,6 +268,16 @@ class Groups:
                 self._views.popitem(last=False)
         return found
 
+    def along(self, bonus: Totals) -> Along:
+        """Spread a bonus over the rows; kept for a few that stand, because many plans share one."""
+        known, used = self._along.get(id(bonus)), self.table.columns.rows
+        moves = self.moves_before + len(self.moves)
+        if known is None or known.moves != moves or len(known.rows) != used:
+            known = self._along[id(bonus)] = Along(bonus, moves, bonus.take(self.of[:used], mode="wrap"))
+            if len(self._along) > ALONG_KEPT:
+                self._along.popitem(last=False)
+        return known
+
     def value(self, ask: Ask) -> Int64s:
         """Return each group's value of a recorded question or fact.  Raise Unforeseen for any other."""
         if not self._places:
@@ -288,7 +310,7 @@ class GroupView(Topology):
         self.every: Bools = np.ones(len(ids), np.bool_)  # all groups of a plan's view are feasible
         self.every.flags.writeable = False
         self.settled: Int64s | None = None  # what node-only rules score here, once worked out
-        self.tab: npt.NDArray[np.signedinteger[Any]] | None = None  # (groups,) the same as a bonus of all groups
+        self.tab: Totals | None = None  # (groups,) the same as a bonus of all groups
 
     def __len__(self) -> int:
         return len(self.ids)

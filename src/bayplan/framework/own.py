@@ -32,17 +32,17 @@ class Width(NamedTuple):
     """The narrowest integers that hold every total of a profile, and what stands for "ruled out" among them."""
 
     dtype: type[np.signedinteger[Any]]
-    ruled_out: int  # twice this fits, and added to any total it stays negative
+    ruled_out: int  # all columns of it together fit, and added to any total it stays negative
 
     @classmethod
-    def of(cls, weights: Iterable[int]) -> Width:
-        """Choose by the weights of a profile's scores."""
+    def of(cls, weights: Iterable[int], columns: int = 2) -> Width:
+        """Choose by the weights of a profile's scores, and how many columns may each rule a row out."""
         most = SCORE_MAX * sum(weights)
         for dtype in (np.int16, np.int32):
-            ruled_out = int(np.iinfo(dtype).min) // 2
+            ruled_out = -(int(np.iinfo(dtype).max) // columns)
             if most < -ruled_out:
                 return cls(dtype, ruled_out)
-        return cls(np.int64, int(np.iinfo(np.int64).min) // 2)
+        return cls(np.int64, -(int(np.iinfo(np.int64).max) // columns))
 
 
 FLIPS_KEPT: Final = 1 << 14
@@ -70,21 +70,47 @@ def _scores_alone(rule: RowRule) -> bool:
     return rule.scores and not rule.filters and rule.plugin.overrides("filter")
 
 
-class Own:
+class Kept:
+    """A number for each row, negative where it is ruled out, and which rows came to fit or ceased to."""
+
+    def __init__(self, table: Table, width: Width, number: int) -> None:
+        self._table = table
+        self._width = width
+        self._number = number  # of a row that nothing is known of
+        self.column: Totals = np.full(table.columns.capacity, number, width.dtype)  # (rows,)
+        self.window = window(self.column)
+        self.flips: list[int] = []  # rows that came to fit, or ceased to, in order
+        self.flips_before = 0
+
+    def _lengthen(self, capacity: int) -> None:
+        grown = np.full(capacity, self._number, self._width.dtype)
+        grown[: len(self.column)] = self.column
+        self.column = grown
+        self.window = window(grown)
+
+    def _note(self, rows: Sequence[int]) -> None:
+        """Note rows that came to fit, or ceased to; those who follow too slowly count anew."""
+        self.flips += rows
+        if len(self.flips) > FLIPS_KEPT:
+            self.flips_before += len(self.flips)
+            self.flips = []
+
+    @property
+    def flipped(self) -> int:
+        """Return how many flips there have ever been."""
+        return self.flips_before + len(self.flips)
+
+
+class Own(Kept):
     """The sum of some ROW rules, per row."""
 
     def __init__(self, table: Table, rules: Sequence[RowRule], settings: Settings, width: Width) -> None:
-        self._table = table
+        super().__init__(table, width, width.ruled_out)
         self.rules = rules
         self._filters = any(rule.filters for rule in rules)
         self._settings = settings
         self._epoch = -1
         self._closures: list[tuple[Callable[[int], int], RowRule]] | None = None
-        self._width = width
-        self.column: Totals = np.full(table.columns.capacity, width.ruled_out, width.dtype)  # (rows,)
-        self.window = window(self.column)
-        self.flips: list[int] = []  # rows that came to fit, or ceased to, in order
-        self.flips_before = 0
         self.position = table.row_log.position
         self.bank: Bank | None = None  # who is refreshed with it
         self.may_join: Bank | None = None  # a bank to ask when this is asked about again: most are asked about once
@@ -124,12 +150,6 @@ class Own:
         else:
             self._refresh(rows)
 
-    def _lengthen(self, capacity: int) -> None:
-        grown = np.full(capacity, self._width.ruled_out, self._width.dtype)
-        grown[: len(self.column)] = self.column
-        self.column = grown
-        self.window = window(grown)
-
     def _row_by_row(self, rows: Sequence[int]) -> None:
         closures = self._closed()
         if closures is None:
@@ -148,13 +168,6 @@ class Own:
             if (total < 0) != (column[row] < 0):
                 self._note((row,))
             column[row] = total
-
-    def _note(self, rows: Sequence[int]) -> None:
-        """Note rows that came to fit, or ceased to; those who follow too slowly count anew."""
-        self.flips += rows
-        if len(self.flips) > FLIPS_KEPT:
-            self.flips_before += len(self.flips)
-            self.flips = []
 
     def _closed(self) -> list[tuple[Callable[[int], int], RowRule]] | None:
         """Return the rules' closures, made anew when the columns' memory has moved; None if a rule has none."""

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from bayplan.cluster.columns import Bools, Int64s, Row, window
+from bayplan.cluster.columns import Bools, Int64s, Row, Rows, window
 from bayplan.cluster.tallies import Tally
 from bayplan.framework.asks import Ask, Unforeseen
-from bayplan.framework.groups import Groups, GroupView
-from bayplan.framework.own import Own, Totals
+from bayplan.framework.groups import Along, Groups, GroupView
+from bayplan.framework.own import Kept, Own, Totals
 from bayplan.framework.plugin import SCORE_MAX, SKIP, Failed, Prepared, Rejected
 
 if TYPE_CHECKING:
     from bayplan.framework.memo import Memo, Roles
-    from bayplan.framework.plans import Kept, Plans
+    from bayplan.framework.plans import Plans, Shared
     from bayplan.framework.search import Search
 
 Narrowing: TypeAlias = Callable[[Bools], Bools]  # rows that pass, of those that passed so far
@@ -48,81 +48,92 @@ class Plan:
         self.memos = memos
         self._restless = [memo for memo in memos if memo.reads_tallies]
         self.keys: list[KeyRule] = []
-        self.searches: list[tuple[Search, int, bool]] = []  # the search, its weight, whether it scores
+        self.searches: list[Search] = []
         self.names: frozenset[str] | None = None
         self.is_rejected = False
         self.own: Own
         self.groups: Groups
         self._tab: Totals | None = None  # (groups,) the bonus, ruled out where there is none
-        self._along: Totals | None = None  # (rows,) the bonus of each row's group
+        self._along: Along | None = None  # the same row by row, while it stands
         self._live = b""
         self._deps: dict[Tally, int] = {}
-        self._seen = (-1, 0)
-        self._of_volumes = any(memo.of_volumes for memo in memos)
+        self._ticks = -1
+        self._changes = 0  # of volumes
+        self._of_volumes = [memo for memo in memos if memo.of_volumes]
         self._counts_nodes = False
         self._feasible: Int64s = np.zeros(0, np.int64)  # (groups,) feasible rows of each
-        self.kept: tuple[Kept[Own], Kept[Groups]] | tuple[()] = ()
+        self.shared: tuple[Shared[Own], Shared[Groups]] | tuple[()] = ()
 
     def join(self, own: Own, groups: Groups) -> None:
         """Take up an own column and groups, and count which rows the former rules out."""
         self.own, self.groups = own, groups
-        self._tab = self._along = None
+        self._columns: list[Own | Search] = [own, *self.searches]
+        self._tab = None
         self._recount()
 
     def stands(self) -> bool:
         """Say whether what the rules prepared is still right."""
-        table = self._table
-        seen = (table.ticks.value, table.volumes.changes if self._of_volumes else 0)
+        ticks = self._table.ticks.value
+        changes = self._table.volumes.changes if self._of_volumes else 0
         asked: Sequence[Memo] = self._restless
-        if seen != self._seen:
+        if ticks != self._ticks:
             self._tab = None
-            self._seen = seen
             asked = self.memos
+        elif changes != self._changes:
+            asked = (*self._restless, *self._of_volumes)
+        self._ticks, self._changes = ticks, changes
         for memo in asked:  # noqa: SIM110 a generator costs a microsecond more
-            if not memo.stands(*seen):
+            if not memo.stands(ticks, changes):
                 return False
         return True
 
-    # 1 which rows are feasible, as far as own and node-only rules know
+    # 1 which rows are feasible, as far as own, node-only rules and searches know
 
     def _recount(self) -> None:
         used = self._table.columns.rows
-        out = np.flatnonzero(self.own.column[:used] < 0)
-        self._off: dict[int, int] = {}  # rows that the own column rules out -> their groups
+        lowest = self.own.column[:used]
+        for search in self.searches:
+            lowest = np.minimum(lowest, search.column[:used])
+        out = np.flatnonzero(lowest < 0)
+        self._off: dict[int, int] = {}  # rows that these columns rule out -> their groups
         self._off_in = np.zeros(len(self.groups.size), np.int64)  # (groups,) how many each has
         if len(out):
             groups = self.groups.of[out]
             self._off = dict(zip(out.tolist(), groups.tolist(), strict=True))
             self._off_in += np.bincount(groups, minlength=len(self._off_in))
-        self._flips_seen = self.own.flips_before + len(self.own.flips)
+        self._flips_seen = [kept.flipped for kept in self._columns]
         self._moves_seen = self.groups.moves_before + len(self.groups.moves)
         self._tab = None
         self._feasible = np.zeros(0, np.int64)
 
     def _catch_up(self) -> None:
-        """Follow rows that came to fit or ceased to, and rows that changed group."""
-        own, groups = self.own, self.groups
-        own.catch_up()
-        if not groups.catch_up():
+        """Have everything that the plan joins follow what changed."""
+        for kept in self._columns:
+            kept.catch_up()
+        if not self.groups.catch_up():
             raise Unforeseen(Ask("domain"))
-        flips = own.flips_before + len(own.flips)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Follow rows that came to fit or ceased to, and rows that changed group."""
+        groups, seen = self.groups, self._flips_seen
+        flips = [kept.flipped for kept in self._columns]
         moves = groups.moves_before + len(groups.moves)
-        if flips == self._flips_seen and moves == self._moves_seen:
+        if flips == seen and moves == self._moves_seen:
             return
-        if self._flips_seen < own.flips_before or self._moves_seen < groups.moves_before:
+        if self._moves_seen < groups.moves_before or any(map(_is_late, self._columns, seen)):
             self._recount()
             return
-        self._follow(
-            groups.moves[self._moves_seen - groups.moves_before :], own.flips[self._flips_seen - own.flips_before :]
+        self._recount_rows(
+            groups.moves[self._moves_seen - groups.moves_before :],
+            {row for kept, at in zip(self._columns, seen, strict=True) for row in kept.flips[at - kept.flips_before :]},
         )
-        if moves != self._moves_seen:
-            self._along = None
         self._flips_seen, self._moves_seen = flips, moves
         self._feasible = np.zeros(0, np.int64)
 
-    def _follow(self, moved: Sequence[int], flipped: Sequence[int]) -> None:
+    def _recount_rows(self, moved: Sequence[int], flipped: Iterable[int]) -> None:
         """Count rows that are ruled out in the groups where they now are."""
-        off, of, column = self._off, self.groups.window, self.own.window
+        off, of, windows = self._off, self.groups.window, [kept.window for kept in self._columns]
         if len(self._off_in) < len(self.groups.size):
             longer = np.zeros(len(self.groups.size), np.int64)
             longer[: len(self._off_in)] = self._off_in
@@ -133,13 +144,30 @@ class Plan:
                 off_in[off[row]] -= 1
                 off[row] = of[row]
                 off_in[of[row]] += 1
-        for row in set(flipped):  # what a row is now counts, not how often it changed
-            if column[row] >= 0:
+        for row in flipped:  # what a row is now counts, not how often it changed
+            if min([numbers[row] for numbers in windows]) >= 0:
                 if row in off:
                     off_in[off.pop(row)] -= 1
             elif row not in off:
                 off[row] = of[row]
                 off_in[of[row]] += 1
+
+    def _settle(self, tab: Totals) -> bool:
+        """Have the searches ask about rows of groups that fit; say whether that ruled any out."""
+        lost = False
+        for place, search in enumerate(self.searches):
+            before = self._columns[: 1 + place]
+
+            def passing(rows: Rows, before: Sequence[Kept] = before) -> Bools:
+                passes = tab[self.groups.of[rows]] >= 0  # (rows,)
+                for kept in before:
+                    passes &= kept.column[rows] >= 0
+                return passes
+
+            lost = search.settle(passing) or lost
+            if search.has_error():
+                raise Unplanned  # the evaluation says which row failed, and how
+        return lost
 
     # 2 the bonus of each live group
 
@@ -164,7 +192,6 @@ class Plan:
             stale = stale or live != self._live or self._counts_nodes
             self._live = live
         if stale:
-            self._along = None
             self._tab = self.bonus_of(self._feasible, self._live)
         return self._tab
 
@@ -251,20 +278,28 @@ class Plan:
         """
         self._catch_up()
         tab = self.bonus()
+        while tab is not None and self.searches and self._settle(tab):
+            self._follow()
+            tab = self.bonus()
         if tab is None:
             return None
-        used = self._table.columns.rows
         if self._deps:
             return self._sum(tab)
-        if self._along is None or len(self._along) != used:
-            self._along = tab.take(self.groups.of[:used], mode="wrap")
-        return np.add(self._along, self.own.column[:used], out=self._room())
+        used, along = self._table.columns.rows, self._along
+        if along is None or along.bonus is not tab or along.moves != self._moves_seen or len(along.rows) != used:
+            along = self._along = self.groups.along(tab)
+        return self._with_searches(np.add(along.rows, self.own.column[:used], out=self._room()))
 
     def _sum(self, tab: Totals) -> Totals:
         """Add each row's own and its group's bonus."""
         used, total = self._table.columns.rows, self._room()
         np.take(tab, self.groups.of[:used], out=total, mode="wrap")
         total += self.own.column[:used]
+        return self._with_searches(total)
+
+    def _with_searches(self, total: Totals) -> Totals:
+        for search in self.searches:
+            total += search.column[: len(total)]
         return total
 
     def _room(self) -> Totals:
@@ -274,21 +309,26 @@ class Plan:
             plans.total = np.empty(used, plans.width.dtype)
         return plans.total
 
-    def totals_among(self, narrowed: Iterable[Narrowing]) -> Totals | None:
-        """Return the totals where something besides own column and groups rules rows out."""
+    def totals_among(self, without_nominated: Narrowing) -> Totals | None:
+        """Return the totals where the pod's own names, or pods nominated to rows, rule rows out too."""
         self._catch_up()
         used, groups = self._table.columns.rows, self.groups
-        of, column = groups.of[:used], self.own.column[:used]
+        of = groups.of[:used]
         feasible = groups.size - self._off_in[: len(groups.size)]
         feasible[0] = 0
         view = groups.view(feasible, (feasible > 0).tobytes(), b"").holding(feasible)
         alive = np.zeros(len(groups.size), np.bool_)  # (groups,)
         alive[view.ids] = self.fitting(view)
         passed: Bools = alive.take(of, mode="wrap")  # (rows,)
-        passed &= column >= 0
-        mask = passed
-        for narrow in narrowed:
-            mask = narrow(mask)
+        for kept in self._columns:
+            passed &= kept.column[:used] >= 0
+        mask = passed if self.names is None else passed & self._named(self.names)
+        for search in self.searches:
+            mask = search.narrow(mask)
+            if search.has_error():
+                raise Unplanned  # the evaluation says which row failed, and how
+        if self._table.nominated_on:
+            mask = without_nominated(mask)
         if not mask.any():
             return None
         lost = of[np.flatnonzero(passed & ~mask)]
@@ -300,11 +340,14 @@ class Plan:
         if tab is None:
             return None
         total = self._sum(tab)
-        for search, weight, scores in self.searches:
-            if scores and search.scores_anything:
-                np.add(total, weight * search.scores(used), out=total, casting="same_kind")
         np.copyto(total, -1, where=~mask)
         return total
+
+    def _named(self, names: frozenset[str]) -> Bools:
+        """Return which rows have these names, as (rows,)."""
+        named = np.zeros(self._table.columns.rows, np.bool_)
+        named[[row for name in names if (row := self._table.row_of.get(name)) is not None]] = True
+        return named
 
     # 4 what else is known
 
@@ -314,7 +357,7 @@ class Plan:
 
     def reservations(self, row: Row) -> list[object]:
         """Ask the searching rules what placing the pod on a row would take."""
-        found = (search.reservation(row) for search, _, _ in self.searches)
+        found = (search.reservation(row) for search in self.searches)
         return [reservation for reservation in found if reservation is not None]
 
 
@@ -322,3 +365,8 @@ def _check(scores: Int64s) -> None:
     """Leave scores that break the rules to the evaluation, which names the rule."""
     if int(scores.min()) < 0 or int(scores.max()) > SCORE_MAX:
         raise Unplanned
+
+
+def _is_late(kept: Kept, seen: int) -> bool:
+    """Say whether flips were let go of since so many had been seen."""
+    return seen < kept.flips_before

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -21,7 +21,7 @@ from bayplan.framework.asks import Ask, Recorder
 from bayplan.framework.banks import Bank
 from bayplan.framework.bases import Base
 from bayplan.framework.groups import Groups
-from bayplan.framework.memo import Memo, Roles
+from bayplan.framework.memo import Duty, Memo, Roles
 from bayplan.framework.own import Own, RowRule, Totals, Width
 from bayplan.framework.plan import KeyRule, Plan, Unplanned
 from bayplan.framework.plugin import KEYS, NODE, ROW, SKIP, Failed, Prepared, Rejected
@@ -30,17 +30,18 @@ from bayplan.framework.search import Search
 if TYPE_CHECKING:
     from bayplan.cluster.shapes import Shape
     from bayplan.cluster.table import Table
-    from bayplan.framework.profile import Instance, Profile
+    from bayplan.framework.profile import Profile
     from bayplan.framework.settings import Settings
 
 T = TypeVar("T")
-OURS = "bayplan.plugins."
+MEMOS_MORE: Final = 16  # of each rule than there are plans: those of plans that went may be wanted again
+Memos: TypeAlias = OrderedDict[int, Memo]  # by the id of the part, which the memo holds
 OwnKey: TypeAlias = tuple[int, ...]
 BaseKey: TypeAlias = tuple[tuple[Hashable, ...], tuple[Ask, ...]]
 GroupKey: TypeAlias = tuple[tuple[Hashable, ...], frozenset[Ask]]
 
 
-class Kept(Generic[T]):
+class Shared(Generic[T]):
     """Something that plans share, how many do, and what it takes."""
 
     __slots__ = ("bytes_taken", "forget", "thing", "users")
@@ -60,33 +61,26 @@ class Plans:
         self.profile = profile  # kept, because plans are found by who it is
         self.settings = settings
         self._plans: OrderedDict[Shape, Plan] = OrderedDict()
-        self._memos: OrderedDict[tuple[str, int], Memo] = OrderedDict()
-        self._owns: dict[OwnKey, Kept[Own]] = {}
+        self._owns: dict[OwnKey, Shared[Own]] = {}
         self._banks: dict[tuple[tuple[int, bool, bool], ...], Bank] = {}  # by rules
-        self._groups: dict[GroupKey, Kept[Groups]] = {}
+        self._groups: dict[GroupKey, Shared[Groups]] = {}
         self._bases: WeakValueDictionary[BaseKey, Base] = WeakValueDictionary()
-        self.width = Width.of(instance.weight for instance in profile.score)
+        self.width = Width.of(
+            (instance.weight for instance in profile.score), 2 + sum(one.plugin.searches for one in profile.filter)
+        )
         self.total: Totals = np.zeros(0, self.width.dtype)  # (rows,) where the next answer is written
         self.bytes_taken = 0
         self.made = 0  # plans made, and let go of for want of room
         self.evicted = 0
-        self._asked_first = {instance.name for instance in profile.pre_filter}
-        rest = (
-            instance
-            for instance in (*profile.filter, *profile.pre_score, *profile.score)
-            if instance.name not in self._asked_first
-        )
-        self._instances = (*profile.pre_filter, *dict.fromkeys(rest))
-        self._filtering = {instance.name for instance in profile.filter}
-        self._scoring = {instance.name for instance in profile.score}
-        self._preparing = {
-            instance.name for instance in profile.pre_score if instance.plugin.overrides("prepare_score")
-        }
+        rest = (*profile.filter, *profile.pre_score, *profile.score)
+        instances = dict.fromkeys((*profile.pre_filter, *(one for one in rest if one.name not in profile.asked_first)))
         self.can = all(
             instance.plugin.reads is not None
             and (instance.plugin.depends in {NODE, ROW, KEYS} or instance.plugin.searches)
-            for instance in self._instances
+            for instance in instances
         )
+        duties = [Duty.of(instance, profile) for instance in instances] if self.can else []
+        self._memos: list[tuple[Duty, Memos]] = [(duty, OrderedDict()) for duty in duties]
 
     def plan(self, shape: Shape) -> Plan:
         """Return the plan of a shape: the remembered one if it stands."""
@@ -144,7 +138,7 @@ class Plans:
             if roles is None:
                 continue
             if memo.search is not None:
-                plan.searches.append((memo.search, memo.instance.weight, roles.scores))
+                plan.searches.append(memo.search)
             elif plugin.depends is KEYS:
                 plan.keys.append(KeyRule(memo, roles))
             else:
@@ -155,54 +149,43 @@ class Plans:
 
     def _memos_of(self, shape: Shape) -> list[Memo]:
         """Return what each rule prepared for its part, prepared again where that does not stand."""
-        found, known, ticks = list[Memo](), self._memos, self.table.ticks.value
-        for instance in self._instances:
-            reads = instance.plugin.reads
-            assert reads is not None  # noqa: S101 `can` says so
-            memo = known.get((instance.name, id(shape.part(reads))))
-            if memo is None or memo.seen != ticks or memo.reads_tallies:
-                memo = self._memo(instance, shape.part(reads), memo)
+        found, table = list[Memo](), self.table
+        ticks = table.ticks.value
+        for duty, known in self._memos:
+            part = shape.part(duty.reads)
+            memo = known.get(id(part))
+            if memo is None or (
+                (memo.seen != ticks or memo.reads_tallies)
+                and not memo.stands(ticks, table.volumes.changes if memo.of_volumes else 0)
+            ):
+                fresh = Memo(duty, part, table)
+                fresh.asks = memo.asks if memo is not None else None
+                self._give_roles(fresh)
+                memo = known[id(part)] = fresh
+                known.move_to_end(id(part))
             found.append(memo)
         return found
 
-    def _memo(self, instance: Instance, part: object, memo: Memo | None) -> Memo:
-        key, table = (instance.name, id(part)), self.table
-        if memo is not None and memo.stands(table.ticks.value, table.volumes.changes if memo.of_volumes else 0):
-            return memo
-        fresh = Memo(instance, part, table)
-        fresh.asks = memo.asks if memo is not None else None
-        self._give_roles(fresh)
-        self._memos[key] = fresh
-        self._memos.move_to_end(key)
-        return fresh
-
     def _give_roles(self, memo: Memo) -> None:
         """Work out what a rule does for a part in this profile."""
-        name, plugin, prepared = memo.instance.name, memo.instance.plugin, memo.prepared
-        is_first = name in self._asked_first
+        duty, plugin, prepared = memo.duty, memo.instance.plugin, memo.prepared
         if not isinstance(prepared, Prepared):
-            memo.rejects = is_first
-            if is_first or prepared.state is None:
+            memo.rejects = duty.is_first
+            if duty.is_first or prepared.state is None:
                 return
             prepared = Prepared(prepared.state)  # its PreFilter is off: nobody heard it refuse
-        memo.names = prepared.names if is_first else None
-        filters, scores = name in self._filtering and (prepared.filters or not is_first), name in self._scoring
-        state, prepares = prepared.state, name in self._preparing
+        memo.names = prepared.names if duty.is_first else None
+        filters, scores = duty.filters and (prepared.filters or not duty.is_first), duty.scores
+        state, prepares = prepared.state, duty.prepares
         if prepares and (plugin.depends is not KEYS or plugin.searches or not scores):
             state, is_scored = self._prepared_score(memo, state)  # it may fail though nobody wants its scores
             scores, prepares = scores and is_scored, False
         if plugin.searches:
             scores = scores and filters  # nothing to search: it scores nothing either
-            memo.search = Search(self.table, plugin, state) if filters else None
+            weight = memo.instance.weight if scores else 0
+            memo.search = Search(self.table, plugin, state, weight, self.width) if filters else None
         if filters or scores:
-            memo.roles = Roles(
-                state,
-                filters,
-                scores,
-                prepares,
-                plugin.overrides("normalize"),
-                type(plugin).__module__.startswith(OURS),
-            )
+            memo.roles = Roles(state, filters, scores, prepares, duty.normalizes, duty.is_ours)
 
     def _prepared_score(self, memo: Memo, state: object) -> tuple[object, bool]:
         """Ask once whether a rule scores this part at all; only tally rules may have it depend on what is feasible."""
@@ -218,23 +201,23 @@ class Plans:
         own = self._owns.get(own_key)
         if own is None:
             made = Own(self.table, [RowRule.of(memo) for memo in rows], self.settings, self.width)
-            own = self._owns[own_key] = Kept(made, made.bytes_taken, lambda: self._forget_own(own_key, made))
+            own = self._owns[own_key] = Shared(made, made.bytes_taken, lambda: self._forget_own(own_key, made))
             made.may_join = self._bank_of(made)
             self.bytes_taken += own.bytes_taken
         for rule in plan.keys:
             if rule.memo.asks is None:
                 self._find_asks(rule)
         asks = tuple(dict.fromkeys(ask for rule in plan.keys for ask in rule.memo.asks or ()))
-        names = tuple(map(_name_of, nodes))
+        names = tuple([memo.answers for memo in nodes])
         group_key = (names, frozenset(asks))
         groups = self._groups.get(group_key)
         if groups is None or not groups.thing.catch_up():
             if groups is not None:
                 groups.forget = _nothing_to_forget  # whoever still has them lets go of nothing but bytes
             found = Groups(self.table, asks, self.settings, lambda facts: self._base(nodes, names, facts))
-            groups = self._groups[group_key] = Kept(found, found.bytes_taken, lambda: self._groups.pop(group_key))
+            groups = self._groups[group_key] = Shared(found, found.bytes_taken, lambda: self._groups.pop(group_key))
             self.bytes_taken += groups.bytes_taken
-        plan.kept = (own, groups)
+        plan.shared = (own, groups)
         own.users += 1
         groups.users += 1
         own.thing.catch_up()
@@ -277,11 +260,11 @@ class Plans:
 
     def _release(self, plan: Plan) -> None:
         """Let go of an own column and groups that no plan uses any more."""
-        for kept in plan.kept:
-            kept.users -= 1
-            if not kept.users:
-                kept.forget()
-                self.bytes_taken -= kept.bytes_taken
+        for shared in plan.shared:
+            shared.users -= 1
+            if not shared.users:
+                shared.forget()
+                self.bytes_taken -= shared.bytes_taken
 
     def _keep_within_budget(self, but: Shape) -> None:
         budget = self.settings.bytes_base + self.settings.bytes_per_row * self.table.columns.rows
@@ -291,17 +274,9 @@ class Plans:
                 break
             self._release(self._plans.pop(oldest))
             self.evicted += 1
-        while len(self._memos) > len(self._instances) * (len(self._plans) + 16):
-            self._memos.popitem(last=False)
-
-
-def _name_of(memo: Memo) -> Hashable:
-    """Name what a node-only rule answers: by its state where that can be compared, else by who prepared it."""
-    try:
-        hash(memo.roles)
-    except TypeError:
-        return id(memo)
-    return memo.instance.name, memo.roles
+        for _, known in self._memos:
+            while len(known) > len(self._plans) + MEMOS_MORE:
+                known.popitem(last=False)
 
 
 def _nothing_to_forget() -> None:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayplan.cluster.columns import Bools, Int64s, Row
+from bayplan.cluster.columns import Int64s, Row
 from bayplan.framework.asks import Unforeseen
 from bayplan.framework.evaluate import Attempt
+from bayplan.framework.memo import OURS
 from bayplan.framework.own import Totals
-from bayplan.framework.plan import Narrowing, Plan, Unplanned
+from bayplan.framework.plan import Unplanned
 from bayplan.framework.plans import Plans
 from bayplan.framework.settings import USUAL, Settings
 from bayplan.framework.verdict import Evaluation, Verdict
@@ -27,10 +28,8 @@ if TYPE_CHECKING:
     from bayplan.cluster.shapes import Shape
     from bayplan.cluster.table import Table
     from bayplan.framework.profile import Profile
-    from bayplan.framework.search import Search
 
 TRIES = 16
-OURS = "bayplan.plugins."
 
 
 class Rules:
@@ -115,51 +114,20 @@ class Rules:
             return None
         for _ in range(TRIES):
             try:
-                if plan.searches or plan.names is not None or self.table.nominated_on:
-                    return plan.totals_among(self._narrowing(plan, pod, profile, shape))
+                if plan.names is not None or self.table.nominated_on:
+                    attempt = Attempt(self.table, profile, pod, shape, plan.prepared())
+                    return plan.totals_among(attempt.without_nominated)
                 return plan.totals()
             except Unforeseen as unforeseen:
                 plan = plans.asks_more(shape, unforeseen.ask)
         raise Unplanned
 
-    def _narrowing(self, plan: Plan, pod: Pod, profile: Profile, shape: Shape) -> list[Narrowing]:
-        """Return, in order, what else rules rows out: names, searches, pods nominated there."""
-        steps: list[Narrowing] = []
-        if plan.names is not None:
-            names = plan.names
-
-            def named(mask: Bools) -> Bools:
-                rows = [row for name in names if (row := self.table.row_of.get(name)) is not None]
-                only = np.zeros(len(mask), np.bool_)
-                only[rows] = mask[rows]
-                return only
-
-            steps.append(named)
-        steps += [_searching(search) for search, _, _ in plan.searches]
-        if self.table.nominated_on:
-
-            def with_nominated(mask: Bools) -> Bools:
-                return Attempt(self.table, profile, pod, shape, plan.prepared()).without_nominated(mask)
-
-            steps.append(with_nominated)
-        return steps
-
-
-def _searching(search: Search) -> Narrowing:
-    def narrow(mask: Bools) -> Bools:
-        narrowed = search.narrow(mask)
-        if search.has_error():
-            raise Unplanned  # the evaluation says which row failed, and how
-        return narrowed
-
-    return narrow
-
 
 def first_best(totals: Totals, start: int) -> Row:
     """Return the first row with the highest total, looking from a start and then around."""
-    row = start + int(totals[start:].argmax())
-    if start:
-        before = int(totals[:start].argmax())
-        if totals[before] > totals[row]:
-            row = before
+    row = totals.argmax().item()
+    if row < start:  # the first of all; perhaps another that is as good comes after the start
+        after = start + totals[start:].argmax().item()
+        if totals.item(after) == totals.item(row):
+            row = after
     return Row(row)

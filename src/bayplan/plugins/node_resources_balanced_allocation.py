@@ -19,8 +19,8 @@ from bayplan.cluster.view import Places, View
 from bayplan.framework.plugin import NO_GATES, ROW, SKIP, Gates, Mask, Plugin, Prepared, Scores, Skip
 from bayplan.framework.resources import CPU_MEMORY_SPECS, ResourceSpec, weighed
 
+Changes = npt.NDArray[np.int16]
 Fractions = npt.NDArray[np.float64]
-FEW = 1024  # rows for which before and after are worked out together
 
 
 def _score_of(change: int) -> int:
@@ -58,6 +58,7 @@ class State(NamedTuple):
 
     places: Places
     amounts: Int64s  # (resources, 1)
+    amounts_floats: Fractions
     asks: bool
     names: tuple[str, ...]
 
@@ -80,10 +81,12 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
         """Keep the pod's real amounts."""
         amounts = dict(part.balanced)
         taking = weighed(self.specs, amounts)
+        standing = np.array([amount for _, _, amount in taking], np.int64).reshape(-1, 1)  # (resources, 1)
         return Prepared(
             State(
                 view.places([name for name, _, _ in taking]),
-                np.array([amount for _, _, amount in taking], np.int64).reshape(-1, 1),
+                standing,
+                standing.astype(np.float64),
                 any(amounts.get(spec.name, 0) for spec in self.specs),
                 tuple(name for name, _, _ in taking),
             ),
@@ -96,22 +99,21 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
 
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Score the improvement."""
+        if len(state.names) == 2 and view.is_small and view.all_have(state.places):
+            return BY_CHANGE.take(_change_of_two(state, view), mode="wrap")
         whole, used = view.allocatable(state.places), view.requested(state.places)  # (resources, rows)
-        if len(whole) == 2 and view.all_have(state.places):
-            before, after = _balances_of_two(whole, used, state.amounts, is_small=view.is_small)
-        else:
-            there, size = whole > 0, np.maximum(whole, 1)
-            before = _balance(np.minimum(used / size, 1.0), there)
-            after = _each_balance(np.minimum((used + state.amounts) / size, 1.0), there)
-        scores: Scores = BY_CHANGE.take(after - before, mode="wrap")
-        return scores
+        there, size = whole > 0, np.maximum(whole, 1)
+        before = _balance(np.minimum(used / size, 1.0), there)
+        after = _each_balance(np.minimum((used + state.amounts) / size, 1.0), there)
+        return BY_CHANGE.take(after - before, mode="wrap")
 
     def stacked(self, states: Sequence[State]) -> State | None:
         """Stack the amounts of pods that all ask for something of the same two resources."""
         first = states[0]
         if len(first.amounts) != 2 or not all(state.asks and state.names == first.names for state in states):
             return None
-        return first._replace(amounts=np.stack([state.amounts for state in states]))  # (states, resources, 1)
+        amounts = np.stack([state.amounts for state in states])  # (states, resources, 1)
+        return first._replace(amounts=amounts, amounts_floats=amounts.astype(np.float64))
 
     def row(self, state: State, view: View) -> Callable[[int], int] | None:
         """Answer for one row over the columns' own memory, where two resources take part."""
@@ -141,31 +143,23 @@ class NodeResourcesBalancedAllocation(Plugin[Requests, State]):
         return answer
 
 
-def _balances_of_two(whole: Int64s, used: Int64s, more: Int64s, *, is_small: bool) -> tuple[Scores, Scores]:
-    """Return 100 less half the difference of two fractions, before and after."""
-    size: Int64s | Fractions = whole
-    part: Int64s | Fractions = used
-    if is_small:  # float64 holds these exactly, and divides them three times as fast
-        size, part = whole.astype(np.float64), used.astype(np.float64)
-    if whole.shape[1] > FEW or more.ndim > whole.ndim:  # one after the other: no array of these is all too large
-        return _balance_of_two(part / size), _balance_of_two((part + more) / size)
-    fractions = np.empty((2, *whole.shape))  # (before and after, resources, rows)
-    np.divide(part, size, out=fractions[0])
-    np.divide(part + more, size, out=fractions[1])
-    before, after = _balance_of_two(fractions)
-    return before, after
-
-
-def _balance_of_two(fractions: Fractions) -> Scores:
-    """Return 100 less half the difference of two fractions, which may pass 1 and are written over."""
-    np.minimum(fractions, 1.0, out=fractions)  # (..., resources, rows)
-    spread = fractions[..., 0, :] - fractions[..., 1, :]
+def _change_of_two(state: State, view: View) -> Changes:
+    """Return how the balance of two resources changes, where every row has both and float64 is exact."""
+    whole, taken = view.whole(state.places), view.taken(state.places)  # (resources, rows)
+    amounts = state.amounts_floats
+    used = view.room(2 if amounts.ndim == whole.ndim else 1 + len(amounts), *whole.shape)  # before, and after for each
+    used[0] = taken
+    np.add(taken, amounts, out=used[1:])
+    np.minimum(used, whole, out=used)  # more than all is as good as all
+    used /= whole
+    spread = used[:, 0]  # (before and after, rows)
+    np.subtract(spread, used[:, 1], out=spread)
     np.abs(spread, out=spread)
-    spread *= -0.5  # a power of two: exact
-    spread += 1.0
-    spread *= 100.0
-    scores: Scores = spread.astype(np.int64)  # truncated
-    return scores
+    np.subtract(2.0, spread, out=spread)  # 100 less half of it is 50 times 2 less it, to the last bit
+    spread *= 50.0
+    balance = spread.astype(np.int16)  # truncated; a fifth of what int64 costs
+    change: Changes = balance[1:] - balance[0]
+    return change if amounts.ndim > whole.ndim else change[0]
 
 
 def _each_balance(fractions: Fractions, there: npt.NDArray[np.bool_]) -> Scores:

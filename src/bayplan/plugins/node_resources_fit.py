@@ -7,13 +7,13 @@ Not here: how the balance between resources changes (NodeResourcesBalancedAlloca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 
-from bayplan.cluster.columns import Columns, Int64s, window
+from bayplan.cluster.columns import Columns, Floats, Int64s, window
 from bayplan.cluster.shapes import REQUESTS, Requests
 from bayplan.cluster.view import Places, View
 from bayplan.framework.plugin import (
@@ -46,10 +46,12 @@ from bayplan.framework.resources import (
 LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
 TOO_MANY_PODS = "Too many pods"
 PODS = "pods"
-PAIR = 2  # cpu and memory, both of weight one: by far the most usual, with a quicker way
+PAIR = 2  # of resources: by far the most usual
 IN_ORDER = (PODS, "cpu", "memory", "ephemeral-storage")  # in messages
 SIDE_BY_SIDE = ("cpu", "memory", PODS)  # in the columns' blocks
 NONZERO = ("cpu", "memory")  # counted with defaults, in this order
+
+Amounts = TypeVar("Amounts", Int64s, Floats)  # the same arithmetic for both
 
 
 class RatioParam(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -104,19 +106,14 @@ class State(NamedTuple):
 
     needs: Places
     needed: Int64s  # (needs, 1)
+    needed_floats: Floats
     names: tuple[str, ...]  # of what is needed, a place for one more pod among it
     scores: Places
     scored: Int64s  # (scores, 1)
+    scored_floats: Floats
     weights: Int64s | None  # (scores, 1); None where all are 1
     weight: int  # of all together
-    nonzero: tuple[int, ...] | None  # of each scored resource: its row in `nonzero`, -1 if none
-
-
-class Ease(NamedTuple):
-    """What makes the arithmetic easy: every row has every scored resource; amounts are exact in float64."""
-
-    has_all: bool
-    is_small: bool
+    nonzero: tuple[int, ...] | None  # of each scored resource: its row in `nonzero`, -1 if none; None: both, in order
 
 
 class NodeResourcesFit(Plugin[Requests, State]):
@@ -135,7 +132,7 @@ class NodeResourcesFit(Plugin[Requests, State]):
         self.ignored = frozenset(arguments.ignored_resources), frozenset(arguments.ignored_resource_groups)
         strategy = arguments.scoring_strategy
         self.specs: Sequence[ResourceSpec] = strategy.resources
-        self.strategy = {LEAST: _least_allocated, MOST: _most_allocated, RATIO: self._ratio}[strategy.type]
+        self.strategy = strategy.type
         points = strategy.requested_to_capacity_ratio.shape if strategy.requested_to_capacity_ratio is not None else ()
         self.curve = tuple((point.utilization, 10 * point.score) for point in points)
 
@@ -146,27 +143,35 @@ class NodeResourcesFit(Plugin[Requests, State]):
             amounts = {name: amount for name, amount in amounts.items() if not is_ignored(name, *self.ignored)}
         amounts[PODS] = 1
         names = (*(name for name in SIDE_BY_SIDE if name in amounts), *sorted(amounts.keys() - set(SIDE_BY_SIDE)))
-        scored = weighed(self.specs, dict(part.scored))
-        scored_names, weights = [name for name, _, _ in scored], [weight for _, weight, _ in scored]
+        taking = weighed(self.specs, dict(part.scored))
+        scored_names, weights = [name for name, _, _ in taking], [weight for _, weight, _ in taking]
+        needed, scored = _standing([amounts[name] for name in names]), _standing([amount for _, _, amount in taking])
         return Prepared(
             State(
                 needs=view.places(names),
-                needed=_standing(amounts[name] for name in names),
+                needed=needed,
+                needed_floats=needed.astype(np.float64),
                 names=names,
                 scores=view.places(scored_names),
-                scored=_standing(amount for _, _, amount in scored),
+                scored=scored,
+                scored_floats=scored.astype(np.float64),
                 weights=_standing(weights) if set(weights) - {1} else None,
                 weight=sum(weights),
                 nonzero=None
-                if scored_names == list(NONZERO)
+                if tuple(scored_names) == NONZERO
                 else tuple(NONZERO.index(name) if name in NONZERO else -1 for name in scored_names),
             )
         )
 
     def fits(self, state: State, view: View) -> Mask:
         """Compare without saying why."""
-        free = view.allocatable(state.needs) - view.requested(state.needs)  # (needs, rows)
-        fits: Mask = np.logical_and.reduce(free >= state.needed, axis=-2)  # (rows,)
+        if view.is_small:
+            whole = view.whole(state.needs)
+            free = np.subtract(whole, view.taken(state.needs), out=view.room(*whole.shape))  # (needs, rows)
+            there = free >= state.needed_floats
+        else:
+            there = view.allocatable(state.needs) - view.requested(state.needs) >= state.needed
+        fits: Mask = np.logical_and.reduce(there, axis=-2)  # (rows,)
         return fits
 
     def filter(self, state: State, view: View) -> Ruling:
@@ -188,22 +193,36 @@ class NodeResourcesFit(Plugin[Requests, State]):
 
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Average the resources' scores by weight."""
-        used = self._used(state, view) + state.scored  # (scores, rows)
-        ease = Ease(view.all_have(state.scores), view.is_small)
-        return self.strategy(state, view.allocatable(state.scores), used, ease)
+        if self.strategy == RATIO:
+            return self._ratio(state, view.allocatable(state.scores), _used_whole(state, view))
+        if state.weight and view.is_small and view.all_have(state.scores):
+            return self._mean(state, view)
+        whole, used = view.allocatable(state.scores), _used_whole(state, view)
+        share = np.minimum(used, whole) if self.strategy == MOST else np.maximum(whole - used, 0)  # (scores, rows)
+        return _mean_of_some(state, share, whole)
 
-    def _used(self, state: State, view: View) -> Int64s:
-        """Return what is in use of each scored resource, as (scores, rows)."""
-        if state.nonzero is None:
-            return view.nonzero
-        nonzero = view.nonzero
-        used = np.array(view.requested(state.scores))
-        for at, place in enumerate(state.nonzero):
-            if place >= 0:
-                used[at] = nonzero[place]
-        return used
+    def _mean(self, state: State, view: View) -> Scores:
+        """Average percentages by weight, where every row has each resource and float64 divides exactly."""
+        whole, used = view.whole(state.scores), _used(state, view.counted, view.taken)
+        share = view.room(*state.scored.shape[:-1], len(view))  # (scores, rows), or (states, scores, rows)
+        np.add(used, state.scored_floats, out=share)
+        np.minimum(share, whole, out=share)
+        if self.strategy == LEAST:
+            np.subtract(whole, share, out=share)
+        share *= 100.0
+        share /= whole
+        percent = share.astype(np.int32)  # a third of what int64 costs
+        if state.weights is not None:
+            percent *= state.weights.astype(np.int32)
+        is_pair = percent.shape[-2] == PAIR
+        mean = percent[..., 0, :] + percent[..., 1, :] if is_pair else np.add.reduce(percent, axis=-2)
+        if state.weight == PAIR:
+            mean >>= 1
+        else:
+            mean //= state.weight
+        return mean.astype(np.int64)  # (rows,), or (states, rows)
 
-    def _ratio(self, state: State, whole: Int64s, used: Int64s, _: Ease) -> Scores:
+    def _ratio(self, state: State, whole: Int64s, used: Int64s) -> Scores:
         """Score by the configured curve; a resource that scores nothing does not count at all."""
         usage = np.where(used > whole, 100, used * 100 // np.maximum(whole, 1))  # (scores, rows)
         scores = np.where(whole > 0, curve_at(self.curve, usage), 0)
@@ -216,16 +235,22 @@ class NodeResourcesFit(Plugin[Requests, State]):
     def stacked(self, states: Sequence[State]) -> State | None:
         """Stack the amounts of pods that need, and are scored by, the same resources with weights of one."""
         first = states[0]
-        if self.strategy != _least_allocated or first.weights is not None or first.nonzero is not None:
+        if self.strategy != LEAST or first.weights is not None or first.nonzero is not None:
             return None
         if any(state.names != first.names or state.weight != first.weight for state in states):
             return None
         needed = np.stack([state.needed for state in states])  # (states, needs, 1)
-        return first._replace(needed=needed, scored=np.stack([state.scored for state in states]))
+        scored = np.stack([state.scored for state in states])
+        return first._replace(
+            needed=needed,
+            needed_floats=needed.astype(np.float64),
+            scored=scored,
+            scored_floats=scored.astype(np.float64),
+        )
 
     def row(self, state: State, view: View) -> Callable[[int], int] | None:
         """Answer for one row over the columns' own memory; only for the usual strategy."""
-        if self.strategy is not _least_allocated:
+        if self.strategy != LEAST:
             return None
         columns = view.table.columns
         needs = [
@@ -269,42 +294,32 @@ class NodeResourcesFit(Plugin[Requests, State]):
         return found
 
 
-def _standing(amounts: Iterable[int]) -> Int64s:
+def _standing(amounts: Sequence[int]) -> Int64s:
     """Return amounts as a column that stands against rows, as (amounts, 1)."""
-    return np.array(list(amounts), np.int64).reshape(-1, 1)
+    return np.array(amounts, np.int64).reshape(-1, 1)
 
 
-def _least_allocated(state: State, whole: Int64s, used: Int64s, ease: Ease) -> Scores:
-    left = np.subtract(whole, used, out=used)  # (scores, rows)
-    return _mean(state, whole, np.maximum(left, 0, out=left), ease)
+def _used_whole(state: State, view: View) -> Int64s:
+    """Return what would be in use of each scored resource, as (scores, rows)."""
+    return _used(state, view.nonzero, view.requested) + state.scored
 
 
-def _most_allocated(state: State, whole: Int64s, used: Int64s, ease: Ease) -> Scores:
-    return _mean(state, whole, np.minimum(used, whole, out=used), ease)
+def _used(state: State, nonzero: Amounts, requested: Callable[[Places], Amounts]) -> Amounts:
+    """Return what is in use of each scored resource, as (scores, rows)."""
+    if state.nonzero is None:
+        return nonzero
+    used = np.array(requested(state.scores))
+    for at, place in enumerate(state.nonzero):
+        if place >= 0:
+            used[at] = nonzero[place]
+    return used
 
 
-def _mean(state: State, whole: Int64s, share: Int64s, ease: Ease) -> Scores:
+def _mean_of_some(state: State, share: Int64s, whole: Int64s) -> Scores:
     """Average percentages by weight; a resource that the node does not have is left out there."""
-    share *= 100  # (scores, rows), fresh
-    if not len(share):
-        return np.zeros(share.shape[1], np.int64)
-    if ease.has_all:
-        if ease.is_small:
-            share = (share / whole).astype(np.int64)  # exact below 2^46, and three times as fast
-        else:
-            share //= whole
-        if state.weights is not None:
-            share *= state.weights
-        is_pair = share.shape[-2] == PAIR
-        mean: Scores = share[..., 0, :] + share[..., 1, :] if is_pair else np.add.reduce(share, axis=-2)  # (rows,)
-        if state.weight == PAIR:
-            mean >>= 1
-        else:
-            mean //= state.weight
-        return mean
-    there, weight = whole > 0, 1 if state.weights is None else state.weights
-    total = np.where(there, weight * (share // np.maximum(whole, 1)), 0).sum(axis=-2)
-    of_those: Scores = total // np.maximum(np.where(there, weight, 0).sum(axis=-2), 1)
+    there, weight = whole > 0, 1 if state.weights is None else state.weights  # (scores, rows)
+    total = np.where(there, weight * (share * 100 // np.maximum(whole, 1)), 0).sum(axis=-2)
+    of_those: Scores = total // np.maximum(np.where(there, weight, 0).sum(axis=-2), 1)  # (rows,)
     return of_those
 
 

@@ -8,12 +8,12 @@ Not here: whether the node reaches the volume at all (VolumeBinding).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from bayplan.api.claims import CSINode
+from bayplan.api.claims import CSINode, VolumeAttachment
 from bayplan.cluster.books.identities import Identity, identity_of, identity_of_inline
 from bayplan.cluster.claims import Claim, Volumes
 from bayplan.cluster.columns import Row
@@ -21,6 +21,7 @@ from bayplan.cluster.residents import Resident
 from bayplan.cluster.shapes import VOLUMES
 from bayplan.cluster.view import View
 from bayplan.framework.plugin import (
+    NO_ROWS,
     ROW,
     SUCCESS,
     Change,
@@ -106,7 +107,8 @@ class NodeVolumeLimits(Plugin[Volumes | None, State]):
         failures = (state.known.failure, state.unknown.failure)
         if any(failure is not None and failure.code is Code.ERROR for failure in failures):
             return view.every_row()
-        return np.fromiter(view.volumes.mounted.doubtful(), np.intp)
+        doubtful = view.volumes.mounted.doubtful()
+        return np.fromiter(doubtful, np.intp, len(doubtful)) if doubtful else NO_ROWS
 
     def _ask(self, new: New, csi_node: CSINode | None, view: View, row: int) -> Outcome | None:
         if new.failure is not None or not new.volumes:
@@ -123,12 +125,17 @@ class NodeVolumeLimits(Plugin[Volumes | None, State]):
         return self._count(new, limits, view, row) if limits else None
 
     def _count(self, new: New, limits: Mapping[str, int], view: View, row: int) -> Outcome | None:
+        residents, attachments = view.residents(Row(row)), view.volumes.attached.to(view.node(Row(row)).metadata.name)
+        most = sum(len(one.load.mounts.volumes) for one in residents if one.load.mounts is not None)
+        most += len(attachments) + len(new.volumes)
+        if most <= min(limits.values()) and not view.volumes.mounted.is_doubtful(row):
+            return None  # were they all different, and of one driver
         there: set[Identity] = set()
-        for resident in view.residents(Row(row)):
+        for resident in residents:
             failure = _collect(resident, view, there)
             if failure is not None:
                 return failure
-        used = Counter(identity.driver for identity in there | _attached(view.node(Row(row)).metadata.name, view))
+        used = Counter(identity.driver for identity in there | _attached(attachments, view))
         more = Counter(identity.driver for identity in new.volumes - there)
         return (
             TOO_MANY
@@ -174,10 +181,10 @@ def _collect(resident: Resident, view: View, into: set[Identity]) -> Outcome | N
     return None
 
 
-def _attached(node: str, view: View) -> set[Identity]:
+def _attached(attachments: Iterable[VolumeAttachment], view: View) -> set[Identity]:
     """Name the volumes that are attached to a node, whatever for."""
     found = set()
-    for attachment in view.volumes.attached.to(node):
+    for attachment in attachments:
         name = attachment.spec.source.persistent_volume_name
         volume = view.volumes.volumes.get(name) if name is not None else None
         if attachment.spec.attacher and volume is not None and volume.spec.csi is not None:

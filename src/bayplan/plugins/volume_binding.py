@@ -17,19 +17,19 @@ import numpy as np
 from bayplan.api.names import go_quoted
 from bayplan.api.quantity import ceil_whole
 from bayplan.api.selectors import NodeTerms
-from bayplan.cluster.books.stock import free_of
+from bayplan.cluster.books.stock import Pools, Stock, free_of
 from bayplan.cluster.books.volumes import class_of_volume
 from bayplan.cluster.claims import WAIT_FOR_CONSUMER, Claim, Reservation, Volumes
 from bayplan.cluster.columns import Row
 from bayplan.cluster.held import Held, held
-from bayplan.cluster.matches import Found, Matches
+from bayplan.cluster.matches import Matches
 from bayplan.cluster.matching import (
     Match,
     Source,
     Want,
     changes_of,
     is_elsewhere,
-    match,
+    parts_of,
     want_of,
     wrong_selector,
 )
@@ -89,6 +89,7 @@ class State(NamedTuple):
 
     bound: tuple[Held | None, ...] = ()  # None: there is no such volume
     wants: tuple[Want, ...] = ()
+    parts: tuple[Stock | Pools, ...] = ()  # where these may come from
 
 
 class VolumeBinding(Plugin[Volumes | None, State]):
@@ -139,7 +140,7 @@ class VolumeBinding(Plugin[Volumes | None, State]):
                 wants.append(want)
         if is_waiting:
             return Rejected(Code.UNRESOLVABLE, (UNBOUND,))
-        return Prepared(State(tuple(bound), tuple(wants)), filters=bool(claims))
+        return Prepared(State(tuple(bound), tuple(wants), tuple(parts_of(wants))), filters=bool(claims))
 
     def _want(self, claim: Claim, view: View) -> Want | Failed | None:
         """Return what a claim wants, or None if its volume should have been there by now."""
@@ -184,7 +185,7 @@ class VolumeBinding(Plugin[Volumes | None, State]):
 
     def shared(self, state: State, view: View) -> Hashable:
         """Answers read what is free and what room there is, for each claim."""
-        return changes_of(state.wants)
+        return changes_of(state.parts)
 
     def may_fail_on(self, state: State, view: View) -> Rows:
         """Anywhere if a claim's selector or a volume's source cannot be read."""
@@ -216,18 +217,18 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         if wrong is not None:
             here = [not is_elsewhere(wants, view.node(Row(row)).metadata.name) for row in view.rows.tolist()]
             codes[np.array(here, np.bool_) & (codes == 0)] = outcomes.code(error(wrong))
-        found = self._found(wants, view)
+        found = self._matches_of(wants).ask(view)
         return found.no_volumes, found.no_room
 
-    def _found(self, wants: tuple[Want, ...], view: View) -> Found:
-        """Ask about all rows of a view; what the last wants found is remembered."""
+    def _matches_of(self, wants: tuple[Want, ...]) -> Matches:
+        """Return where to ask what rows have; what the last wants found is remembered."""
         matches = self._matches.pop(id(wants), None)
         if matches is None:
             matches = Matches(wants, self._worth)
         self._matches[id(wants)] = matches
         if len(self._matches) > MATCHES_KEPT:
             del self._matches[next(iter(self._matches))]
-        return matches.ask(view)
+        return matches
 
     # -- scores
 
@@ -239,7 +240,7 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         """Score what each row would take."""
         if not state.wants:
             return np.zeros(len(view), np.int64)  # (rows,)
-        return self._found(state.wants, view).worth
+        return self._matches_of(state.wants).ask(view).worth
 
     def _worth(self, found: Match) -> int:
         """Average over the classes how much of their volumes, or of their pools, would be used."""
@@ -278,8 +279,7 @@ class VolumeBinding(Plugin[Volumes | None, State]):
         """Say which volumes the claims would take there and which would be made; None when all are bound."""
         if not state.wants:
             return None
-        node = view.node(Row(row)).metadata
-        found = match(state.wants, node.name, node.labels)
+        found = self._matches_of(state.wants).at(view)
         return Reservation(
             tuple((given.want.claim.place, given.volume) for given in found.given),
             tuple(made.want.claim.place for made in found.made),

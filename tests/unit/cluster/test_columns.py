@@ -1,10 +1,11 @@
 """Columns grow without losing anything, and the row log says what changed or that it cannot say."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayplan.cluster.columns import CPU, Columns, RowLog
+from bayplan.cluster.columns import CPU, Columns, Desk, RowLog
 from tests.kit import case
 
 
@@ -47,6 +48,41 @@ def test_a_window_writes_the_column() -> None:
 
     assert columns.nonzero[CPU, row] == 3
     assert columns.requested[columns.resources["pods"], row] == 1
+
+
+def test_what_pods_ask_for_is_kept_twice_alike() -> None:
+    """Whole numbers and floats are one amount, pods among them, and taking a pod off again leaves nothing."""
+    columns = Columns()
+    row = columns.add_row()
+    gpu = columns.resource("example.com/gpu")
+
+    columns.account(row, [(CPU, 250), (gpu, 3)], (300, 1 << 60), 1)
+    assert columns.requested[:, row].tolist() == columns.taken[:, row].tolist() == [250, 0, 1, 0, 3]
+    assert columns.nonzero[:, row].tolist() == columns.counted[:, row].tolist() == [300, 1 << 60]
+
+    columns.account(row, [(CPU, 250), (gpu, 3)], (300, 1 << 60), -1)
+    assert not columns.taken[:, row].any()
+    assert not columns.counted[:, row].any()
+
+
+def test_floats_do_not_drift_where_they_cannot_tell_numbers_apart() -> None:
+    """One more than 2^53 is lost on a float, and yet taking the large amount off leaves the one."""
+    columns = Columns()
+    row = columns.add_row()
+    columns.account(row, [(CPU, 1)], (0, 0), 1)
+    columns.account(row, [(CPU, 1 << 53)], (0, 0), 1)
+    columns.account(row, [(CPU, 1 << 53)], (0, 0), -1)
+
+    assert columns.taken[CPU, row] == 1
+
+
+def test_a_desk_lends_arrays_of_the_shape_asked_for() -> None:
+    """Small or large, first or later, smaller than before or larger."""
+    desk = Desk()
+
+    for shape in ((2, 5), (3, 5000), (2, 4000), (2, 3, 9000)):
+        assert desk.lend(*shape).shape == shape
+    assert np.shares_memory(desk.lend(2, 5000), desk.lend(3, 5000))
 
 
 @given(length=st.integers(1, 12), rows=st.lists(st.integers(0, 9), max_size=60), seen=st.integers(0, 60))

@@ -6,7 +6,7 @@ Not here: counting them (NodeVolumeLimits).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from bayplan.api.claims import VolumeAttachment
 
@@ -41,9 +41,10 @@ class Attached:
             _remove(self._by_volume, volume, name)
         return (node,)
 
-    def to(self, node: str) -> Iterable[VolumeAttachment]:
+    def to(self, node: str) -> Collection[VolumeAttachment]:
         """Return the attachments to a node."""
-        return self._by_node.get(node, {}).values()
+        there = self._by_node.get(node)
+        return () if there is None else there.values()
 
     def nodes_of(self, volume: str) -> tuple[str, ...]:
         """Return the nodes to which a volume is attached."""

@@ -7,7 +7,7 @@ Not here: what the claims are (`books/volumes.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, KeysView
 from typing import TYPE_CHECKING, TypeVar
 
 from bayplan.cluster.books.identities import Identity
@@ -81,9 +81,13 @@ class Mounted:
         there = self._on_row.get(row)
         return there.values() if there is not None else ()
 
-    def doubtful(self) -> Iterable[int]:
+    def doubtful(self) -> KeysView[int]:
         """Return the rows that have pods of whose volumes it may be impossible to say what they are."""
         return self._doubtful.keys()
+
+    def is_doubtful(self, row: int) -> bool:
+        """Say whether a row is one of these."""
+        return row in self._doubtful
 
     def rows(self) -> Iterable[int]:
         """Return the rows that have such pods."""
