@@ -72,10 +72,12 @@ class Scheduler(Process):
 
 
 @contextmanager
-def bayplan(plane: ControlPlane, name: str = NAME, *arguments: str, user: str = BAYPLAN.name) -> Iterator[Scheduler]:
+def bayplan(
+    plane: ControlPlane, name: str = NAME, *arguments: str, kubeconfig: Path | None = None
+) -> Iterator[Scheduler]:
     """Run bayplan with the shipped rights; what it says goes to a log in the plane's folder."""
     given = ["--secure-port", "0", "--logging-format", "json", "--leader-elect-resource-namespace", NAME, *arguments]
-    command = [*COMMAND, "run", "--kubeconfig", str(plane.kubeconfig(user)), *given]
+    command = [*COMMAND, "run", "--kubeconfig", str(kubeconfig or plane.kubeconfig(BAYPLAN.name)), *given]
     process = Scheduler(command, plane.folder / f"{name}.log")
     try:
         yield process

@@ -1,5 +1,6 @@
 """bayplan on the real control plane: it binds, waits, is led, ends, and lives through what befalls the API server."""
 
+import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ import pytest
 from tests.cluster.control_plane import ControlPlane, awaited, control_plane, volume_controller
 from tests.cluster.live import (
     BAYPLAN,
+    NAME,
     NODES,
     PODS,
     a_node,
@@ -205,3 +207,116 @@ def test_a_leader_that_cannot_renew_writes_nothing_more_and_ends(plane: ControlP
         with bayplan(plane, "after", *SOON):
             create(plane, PODS, a_pod("after"))
             await_bound(plane, "after", within_s=30)
+
+
+# --- rights and credentials ------------------------------------------------------------------------------------------
+
+
+def test_it_serves_default_scheduler_with_the_rights_shipped_for_that(plane: ControlPlane, tmp_path: Path) -> None:
+    """Under kube-scheduler's own lease, with the configuration that is shipped."""
+    (shipped,) = (one for one in install(plane, "instead.yaml") if one["kind"] == "ConfigMap")
+    file = tmp_path / "scheduler.yaml"
+    file.write_text(shipped["data"]["scheduler.yaml"], encoding="utf-8")
+    own = ("--leader-elect-resource-namespace", "kube-system")
+    create(plane, PODS, a_pod("usual", "default-scheduler"))
+    with bayplan(plane, "instead", *own, "--config", str(file), "--without-preemption") as scheduler:
+        await_bound(plane, "usual")
+        assert scheduler.stop() == 0
+
+    assert not [one for one in scheduler.told() if one["level"] in {"warning", "error"}]
+
+
+def test_an_account_that_is_made_anew(plane: ControlPlane, tmp_path: Path) -> None:
+    """Its old token is nobody's; the new one is taken from the file, without a restart."""
+    accounts = f"/api/v1/namespaces/{NAME}/serviceaccounts"
+    file = tmp_path / "token"
+
+    def issue() -> None:
+        wanted = {"spec": {"expirationSeconds": 3600}}
+        file.write_text(create(plane, f"{accounts}/{NAME}/token", wanted)["status"]["token"], encoding="utf-8")
+
+    issue()
+    told = json.loads(plane.kubeconfig(BAYPLAN.name).read_text(encoding="utf-8"))
+    told["users"][0]["user"] = {"tokenFile": str(file)}
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(json.dumps(told), encoding="utf-8")
+    with bayplan(plane, "account", "--leader-elect=false", kubeconfig=kubeconfig) as scheduler:
+        create(plane, PODS, a_pod("before"))
+        await_bound(plane, "before")
+        plane.api.ask("DELETE", f"{accounts}/{NAME}")
+        create(plane, accounts, {"metadata": {"name": NAME}})
+        time.sleep(1)  # the old token is known for good for a moment
+        issue()
+        create(plane, PODS, a_pod("after"))
+        await_bound(plane, "after", within_s=90)
+        assert scheduler.stop() == 0
+
+
+def test_a_right_that_is_taken_away_is_named_and_costs_nothing_when_it_is_back(plane: ControlPlane) -> None:
+    """The pod says what the API server says; once the right is back, it is bound."""
+    role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/bayplan"
+    whole = plane.api.ask("GET", role)[1]["rules"]
+    less = [rule for rule in whole if "pods/binding" not in rule["resources"]]
+    with bayplan(plane, "less") as scheduler:
+        awaited(lambda: scheduler.has_told("everything is listed"), "it schedules")
+        plane.api.ask("PATCH", role, {"rules": less}, "application/merge-patch+json")
+        try:
+            time.sleep(1)  # the API server takes note of roles a moment later
+            create(plane, PODS, a_pod("refused"))
+            awaited(lambda: condition_of(plane, "refused")[1] == "SchedulerError", "the pod says so")
+            assert 'cannot create resource "pods/binding"' in condition_of(plane, "refused")[2]
+        finally:
+            plane.api.ask("PATCH", role, {"rules": whole}, "application/merge-patch+json")
+        await_bound(plane, "refused", within_s=30)
+
+
+# --- rules of somebody's own -----------------------------------------------------------------------------------------
+
+RULES = """
+from bayplan import Plugin
+from bayplan.core.points import Wait
+
+
+class Slow(Plugin):
+    points = frozenset({"permit"})
+
+    def permit(self, pod, node, gatehouse):
+        return Wait(2) if pod.metadata.labels.get("app") == "slow" else None
+
+
+class Broken(Plugin):
+    points = frozenset({"filter"})
+
+    def filter(self, state, view):
+        raise KeyError("no such thing")
+"""
+
+
+def test_a_permission_that_does_not_come_is_not_waited_for_longer_than_was_said(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    """The pod says which rule it waited for, and how long; others are not held up."""
+    file = tmp_path / "rules.py"
+    file.write_text(RULES.partition("\n\nclass Broken")[0], encoding="utf-8")
+    create(plane, PODS, a_pod("slow", labels={"app": "slow"}))
+    with bayplan(plane, "permit", "--plugin", str(file)):
+        create(plane, PODS, a_pod("quick"))
+        await_bound(plane, "quick")
+        awaited(lambda: condition_of(plane, "slow")[1] == "Unschedulable", "its time is over")
+
+    assert condition_of(plane, "slow")[2] == (
+        "0/1 nodes are available: 1 rejected due to timeout after waiting 2s at plugin Slow."
+    )
+
+
+def test_a_rule_that_raises_is_named_on_the_pod(plane: ControlPlane, tmp_path: Path) -> None:
+    """With what it raised; the daemon goes on."""
+    file = tmp_path / "rules.py"
+    file.write_text(RULES, encoding="utf-8")
+    create(plane, PODS, a_pod("unlucky"))
+    with bayplan(plane, "broken", "--plugin", str(file)) as scheduler:
+        awaited(lambda: condition_of(plane, "unlucky")[1] == "SchedulerError", "the pod says so")
+        assert scheduler.stop() == 0
+
+    assert "Broken" in condition_of(plane, "unlucky")[2]
+    assert "KeyError: 'no such thing'" in condition_of(plane, "unlucky")[2]

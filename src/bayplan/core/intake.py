@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bayplan.core.scheduler import Core
 
 WOKEN_AT_ONCE: Final = 16
+LOOKED_AT_ONCE: Final = 64  # known objects, for one that is on a list no more
 
 
 class Intake:
@@ -180,10 +181,10 @@ class Intake:
     def _listed(self, event: Listed) -> Iterator[int]:
         """Take in all objects of a kind, one after another; then let go of what is not there any more."""
         core = self._core
-        here = {key_of(thing) for thing in event.things}
-        here.update((event.kind, namespace, name) for namespace, name in event.unread)  # as it was last understood
-        news = 0
+        here = {(event.kind, namespace, name) for namespace, name in event.unread}  # as it was last understood
+        news = gone = 0
         for thing in event.things:
+            here.add(key_of(thing))
             self.cause = event.cause or "listed"
             news += self._seen(thing)
             if isinstance(thing, Pod) and not thing.spec.node_name:
@@ -192,14 +193,18 @@ class Intake:
                     core.binding.ask_whether_bound(flight)  # the list may be older than the write
             self.cause = ""
             yield settings.EVENT
-        missing = [thing for key, thing in core.known.of_kind(event.kind).items() if key not in here]
-        for thing in missing:
-            self.cause = event.cause or "listed"
-            self._gone(thing)
-            self.cause = ""
-            yield settings.EVENT
-        if news or missing:
-            core.notes.append(f"listing {event.kind}: {news} new or changed, {len(missing)} gone unheard")
+        for count, key in enumerate(core.known.keys()):
+            lost = core.known.get(*key) if key[0] == event.kind and key not in here else None
+            if lost is not None:
+                self.cause = event.cause or "listed"
+                self._gone(lost)
+                self.cause = ""
+                gone += 1
+                yield settings.EVENT
+            elif count % LOOKED_AT_ONCE == 0:
+                yield settings.EVENT
+        if news or gone:
+            core.notes.append(f"listing {event.kind}: {news} new or changed, {gone} gone unheard")
 
     # -- writes and reads
 

@@ -8,7 +8,7 @@ Not here: what follows from an object (scheduler.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from bayplan.api.objects import Meta, Object, uid_of
@@ -57,9 +57,9 @@ class Known:
         """Let an object go."""
         self._things.pop(key_of(thing), None)
 
-    def of_kind(self, kind: str) -> Mapping[Key, Object]:
-        """Return all objects of a kind."""
-        return {key: thing for key, thing in self._things.items() if key[0] == kind}
+    def keys(self) -> list[Key]:
+        """Return the names of all objects that are known now."""
+        return list(self._things)
 
 
 def is_older(thing: Object, known: Object) -> bool:

@@ -153,8 +153,7 @@ class Driver:
 
     def _settle(self) -> None:
         """Take what was listed out of the garbage collector's sight: it stays, and looking at it takes long."""
-        gc.collect()
-        gc.freeze()
+        gc.freeze()  # without looking first: what garbage there is in it stays, and is little
         logger.info(
             "everything is listed",
             extra=fields(nodes=self.core.table.count, pods=len(self.core.table.pods), waiting=len(self.core.queue)),

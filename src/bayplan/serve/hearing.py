@@ -36,6 +36,7 @@ class Hearing:
         self._record = record
         self._aside: dict[Key, str] = {}  # what cannot be read, and why
         self._kinds = tuple(driver.unlisted)
+        self._troubles: dict[str, str] = {}  # by kind: what has been told of it
         self._silent = {kind: time.monotonic() for kind in self._kinds}  # those not watched, since when
         metrics.read(names.AGE, self._ages)
         metrics.read(names.QUARANTINED, self._quarantined)
@@ -85,17 +86,19 @@ class Hearing:
             )
 
     def stands(self, kind: str, state: State, text: str) -> None:
-        """Take note of how a kind stands, and tell people when that is not well."""
+        """Take note of how a kind stands; tell people when that is not well, once, and when it is again."""
         if state in {State.WATCHING, State.ABSENT}:
             self._silent.pop(kind, None)
         else:
             self._silent.setdefault(kind, time.monotonic())
-        if state is State.TROUBLED:
-            logger.warning("a kind cannot be watched; what is known of it grows old", extra=fields(kind=kind, why=text))
+        if state is State.TROUBLED and self._troubles.get(kind) != text:
+            if text not in self._troubles.values():  # the same is wrong with all when the server is away
+                logger.warning("not watched; what is known grows old", extra=fields(kind=kind, why=text))
+            self._troubles[kind] = text
         elif state is State.ABSENT:
             logger.info("a kind is not served here: rules go on without it", extra=fields(kind=kind))
-        else:
-            logger.debug("a kind", extra=fields(kind=kind, state=str(state)))
+        elif state is State.WATCHING and self._troubles.pop(kind, "") and not self._troubles:
+            logger.info("everything is watched again")
 
     def _ages(self) -> Mapping[Labels, float]:
         now = time.monotonic()

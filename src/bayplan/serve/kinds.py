@@ -16,7 +16,8 @@ ALWAYS: Final = ("Node", "Pod")
 OWNERS: Final = ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
 VOLUMES: Final = ("PersistentVolume", "PersistentVolumeClaim", "StorageClass")
 DRIVERS: Final = ("CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment")
-EVERY: Final = (*ALWAYS, "Namespace", *OWNERS, *VOLUMES, *DRIVERS, "DeviceClass", "PodDisruptionBudget")
+EVERY: Final = (*ALWAYS, "Namespace", *OWNERS, *VOLUMES, *DRIVERS, "DeviceClass")
+BUDGETS: Final = "PodDisruptionBudget"
 OURS: Final = "bayplan."
 
 READS: Final[dict[str, tuple[str, ...]]] = {
@@ -30,7 +31,7 @@ READS: Final[dict[str, tuple[str, ...]]] = {
     "VolumeZone": VOLUMES,
     "NodeVolumeLimits": (*VOLUMES, *DRIVERS),
     "DynamicResources": ("DeviceClass",),
-    "DefaultPreemption": ("PodDisruptionBudget",),
+    "DefaultPreemption": (BUDGETS,),
 }
 """What our own rules read beside pods and nodes, whether or not a change of it can help a pod that waits."""
 
@@ -39,7 +40,7 @@ def watched(profiles: Iterable[Profile]) -> tuple[str, ...]:
     """Return the kinds that the rules of some profiles need."""
     rules = [one for profile in profiles for instances in profile.points.values() for one in instances]
     needed = {kind for rule in rules for kind in _needed(rule)}
-    return tuple(kind for kind in EVERY if kind in {*ALWAYS, *needed})
+    return tuple(kind for kind in (*EVERY, BUDGETS) if kind in {*ALWAYS, *needed})
 
 
 def _needed(rule: Instance) -> Iterable[str]:

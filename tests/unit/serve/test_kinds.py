@@ -7,7 +7,7 @@ from bayplan.framework.plugin import Change, Plugin
 from bayplan.framework.profile import Instance, Profile
 from bayplan.framework.registry import Registry
 from bayplan.kube.resources import resources
-from bayplan.serve.kinds import EVERY, READS, watched
+from bayplan.serve.kinds import BUDGETS, EVERY, READS, watched
 from bayplan.serve.setup import Asked, setup
 
 REGISTRY = Registry.installed()
@@ -16,9 +16,7 @@ HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerCo
 
 def test_the_default_rules_need_these() -> None:
     """What kube-scheduler watches, but for what nothing here reads."""
-    assert watched(setup(Asked(), None).profiles.values()) == tuple(
-        kind for kind in EVERY if kind != "PodDisruptionBudget"
-    )
+    assert watched(setup(Asked(), None).profiles.values()) == EVERY
 
 
 def test_what_no_rule_reads_is_not_watched() -> None:
@@ -43,7 +41,7 @@ def test_a_rule_of_somebody_s_own_may_read_anything() -> None:
 
 def test_every_kind_is_found_somewhere() -> None:
     """Each has a place in the API, and each rule that is named exists or is a place."""
-    assert set(EVERY) <= set(resources())
-    assert {kind for kinds in READS.values() for kind in kinds} <= set(EVERY)
+    assert {*EVERY, BUDGETS} <= set(resources())
+    assert {kind for kinds in READS.values() for kind in kinds} <= {*EVERY, BUDGETS}
     assert set(READS) <= set(REGISTRY.names())
     assert kinds_of(Change) <= set(EVERY)
