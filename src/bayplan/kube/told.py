@@ -11,9 +11,11 @@ from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from bayplan.api.decode import DecodeError, decode_as
-from bayplan.api.objects import Object, PodMeta
+from bayplan.api.decode import DecodeError, decode_as, in_words
+from bayplan.api.objects import Meta, Object
+from bayplan.api.validate import faults_of
 from bayplan.kube.resources import Resource
+from bayplan.kube.soundness import is_sound
 
 LINE_BYTES_MAX: Final = 64 * 2**20
 CHANGES: Final = frozenset({"ADDED", "MODIFIED", "DELETED"})
@@ -126,7 +128,7 @@ class Teller:
         except _MISREAD:
             return self._one_by_one(whole)
         for item in items:
-            if item.type not in CHANGES or not item.object.metadata.name:  # type: ignore[attr-defined]  # watched
+            if item.type not in CHANGES or not is_sound(item.object):
                 return self._one_by_one(whole)  # these are read otherwise, and are rare
         return items  # type: ignore[return-value]  # nobody adds to it
 
@@ -167,14 +169,19 @@ def read(resource: Resource, raw: bytes | msgspec.Raw) -> Object | Unread:
         thing = decode_as(raw, resource.struct)
     except DecodeError as error:
         return _unread(resource, raw, str(error))
+    if is_sound(thing):
+        return thing
+    faults = faults_of(thing)
+    if faults:
+        return _unread(resource, raw, f"{in_words(faults[0].path)}: {faults[0].message}")
     if not meta_of(thing).name:
         return _unread(resource, raw, "metadata.name: expected a name, got nothing")
     return thing
 
 
-def meta_of(thing: Object) -> PodMeta:
+def meta_of(thing: Object) -> Meta:
     """Return an object's metadata; every kind that is watched has it."""
-    meta: PodMeta = thing.metadata  # type: ignore[attr-defined]
+    meta: Meta = thing.metadata  # type: ignore[attr-defined]
     return meta
 
 
