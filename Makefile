@@ -95,8 +95,15 @@ histories: $(READY)  ## live through simulated histories of a cluster, with faul
 control-plane: $(READY)  ## build etcd, Kubernetes' programs and kubectl, once, and name them
 	@$(BIN)/python -m tests.cluster.programs
 
+# Clients by others, in an environment of their own: the project needs none of them.
+CLIENTS := $(VENV)/clients/.ready
+$(CLIENTS): tests/cluster/clients/requirements.lock $(READY)
+	@$(BIN)/python -m venv $(VENV)/clients
+	@$(VENV)/clients/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< >&2
+	@touch $@
+
 .PHONY: playground-check
-playground-check: $(READY)  ## try kubectl on the playground, and compare it with a real kube-apiserver
+playground-check: $(READY) $(CLIENTS)  ## try kubectl on the playground, and compare it with a real kube-apiserver
 	@$(BIN)/python -m pytest -m slow tests/cluster --ignore-glob='*/test_live*'
 
 .PHONY: test-cluster

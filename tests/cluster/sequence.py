@@ -382,9 +382,9 @@ BEGINNING = [Step("GET", path) for path in LIVES]
 EVERY_KIND = [step for path, body in LIVES.items() for step in life(path, body)]
 CUSTOM = [
     Step("POST", DEFINITIONS, named("widgets.shop.example.com", spec=DEFINITION)),
-    Step("GET", f"{DEFINITIONS}/widgets.shop.example.com"),
     *(Step("POST", WIDGETS, {**named("w", size=5), "kind": "Widget", "apiVersion": "shop.example.com/v1"}),),
     *(Step("GET", WIDGETS), Step("GET", f"{WIDGETS}/w"), Step("PATCH", f"{WIDGETS}/w", {"size": 6}, MERGE)),
+    Step("GET", f"{DEFINITIONS}/widgets.shop.example.com"),
     Step("PATCH", f"{WIDGETS}/w", {"size": 7}, STRATEGIC),
     Step("PUT", f"{WIDGETS}/w", {**named("w", size=8), "kind": "Widget", "apiVersion": "shop.example.com/v1"}),
     Step("PATCH", f"{WIDGETS}/w/status", {"status": {"ok": True}}, MERGE),

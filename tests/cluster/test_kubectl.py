@@ -14,7 +14,9 @@ from bayplan.playground.kubelets import Pace
 from bayplan.playground.nodes import nodes
 from bayplan.playground.running import Running, running
 from bayplan.playground.server import Server
+from tests.cluster.control_plane import Api
 from tests.cluster.programs import program
+from tests.cluster.sequence import LIVES
 
 pytestmark = pytest.mark.slow
 
@@ -86,12 +88,18 @@ def kubectl(tmp_path: Path) -> Iterator[Kubectl]:
 
 
 def test_every_kind_can_be_got(kubectl: Kubectl) -> None:
-    """In each form that kubectl prints; there is nothing yet of most."""
+    """In each form that kubectl prints, one object of each."""
+    api = Api(kubectl.up.server.port)
+    for path, body in LIVES.items():
+        assert api.ask("POST", path, body)[0] == 201, path
     listed = kubectl.run("api-resources --verbs=list -o name").split()
     assert len(listed) > 40
 
     for form in ("wide", "json", "yaml", "name"):
-        kubectl.run(f"get {','.join(listed)} -A -o {form}")
+        shown = kubectl.run(f"get {','.join(listed)} -A -o {form}")
+        missing = [path for path, body in LIVES.items() if body["metadata"]["name"] not in shown]
+        assert not missing, form
+    assert kubectl.run("get nodes --sort-by=.metadata.name -o name").split()[0] == "node/n"
 
 
 def test_a_pod_from_its_creation_to_its_end(kubectl: Kubectl) -> None:

@@ -1,18 +1,15 @@
-"""Discovery: what is served, told the plain way, the aggregated way, and as an OpenAPI document a group.
+"""Discovery: what is served, told the plain way and the aggregated way.
 
-The OpenAPI documents say of each kind that it can be posted and patched, with the parameters that kubectl looks for
-before it creates or applies; they carry no schemas.
-Not here: serving any of it (`server.py`).
+Not here: OpenAPI documents (`openapi.py`), and serving any of it (`server.py`).
 """
 
 from __future__ import annotations
 
-import hashlib
 from typing import Final
 
 from bayplan.api.yamltree import Tree
 from bayplan.playground.kinds import Kind, Kinds
-from bayplan.playground.trees import Map, encoded
+from bayplan.playground.trees import Map
 
 GIT_VERSION: Final = "v1.37.0+bayplan"
 VERSION: Final[Map] = {
@@ -118,56 +115,3 @@ def _subkind(kind: Kind, part: str) -> tuple[str, str, str]:
 
 def _subverbs(part: str) -> tuple[str, ...]:
     return ("create",) if part in _SUBKINDS else ("get", "patch", "update")
-
-
-# --- OpenAPI ---------------------------------------------------------------------------------------------------------
-
-
-def openapi_index(kinds: Kinds) -> Map:
-    """Answer GET /openapi/v3: where each group's document is."""
-    paths: Map = {}
-    for group, versions in kinds.groups().items():
-        for version in versions:
-            path = f"apis/{group}/{version}" if group else f"api/{version}"
-            mark = hashlib.sha256(encoded(openapi(kinds.of(group, version)))).hexdigest()[:32].upper()
-            paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={mark}"}
-    return {"paths": paths}
-
-
-def openapi(kinds: list[Kind]) -> Map:
-    """Answer GET /openapi/v3/...: the paths of one group's version."""
-    paths: Map = {}
-    for kind in kinds:
-        base = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
-        place = f"{base}/namespaces/{{namespace}}/{kind.plural}" if kind.namespaced else f"{base}/{kind.plural}"
-        paths[place] = {"post": _operation(kind, "post")}
-        if not kind.ephemeral:
-            paths[place] = {"get": _operation(kind, "list"), "post": _operation(kind, "post")}
-            one = {verb: _operation(kind, verb) for verb in ("get", "put", "patch", "delete")}
-            paths[f"{place}/{{name}}"] = {**one}
-    info: Map = {"title": "Kubernetes", "version": GIT_VERSION}
-    return {"openapi": "3.0.0", "info": info, "paths": paths, "components": {"schemas": _schemas(kinds)}}
-
-
-def _schemas(kinds: list[Kind]) -> Map:
-    return {
-        f"{kind.group or 'core'}.{kind.version}.{kind.name}": {
-            "type": "object",
-            "x-kubernetes-preserve-unknown-fields": True,
-            "x-kubernetes-group-version-kind": [{"group": kind.group, "version": kind.version, "kind": kind.name}],
-        }
-        for kind in kinds
-    }
-
-
-def _operation(kind: Kind, verb: str) -> Map:
-    named = ["dryRun", "fieldManager", "fieldValidation"] if verb in {"post", "put", "patch"} else ["pretty"]
-    parameters: list[Tree] = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in named]
-    told: Map = {
-        "operationId": f"{verb}{kind.group.replace('.', '')}{kind.version}{kind.name}",
-        "parameters": parameters,
-        "responses": {"200": {"description": "OK"}},
-        "x-kubernetes-action": verb,
-        "x-kubernetes-group-version-kind": {"group": kind.group, "version": kind.version, "kind": kind.name},
-    }
-    return told

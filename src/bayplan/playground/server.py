@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from bayplan.playground import discovery
+from bayplan.playground import discovery, openapi
 from bayplan.playground.agenda import Agenda
 from bayplan.playground.bodies import BODY_BYTES_MAX, form_wanted
 from bayplan.playground.controllers.budgets import Budgets
@@ -247,9 +247,9 @@ class Server:
             case ["apis", group] if versions := kinds.groups().get(group):
                 tree = discovery.api_group(group, versions)
             case ["openapi", "v3"]:
-                tree = discovery.openapi_index(kinds)
+                tree = openapi.index(kinds)
             case ["openapi", "v3", "api" | "apis", *place] if found := kinds.of(*_group_version(place)):
-                tree = discovery.openapi(found)
+                tree = openapi.document(found)
             case ["api" | "apis", *place] if found := kinds.of(*_group_version(place)):
                 tree = discovery.resources(found)
             case _:

@@ -1,0 +1,1 @@
+"""Clients by others, tried on the playground in an environment of their own."""
