@@ -13,11 +13,11 @@ import click
 import msgspec
 
 from bayplan.config import files
-from bayplan.config.complaints import Complaint, ConfigError, path_of
+from bayplan.config.complaints import Complaint, Complaints, ConfigError, path_of
 from bayplan.config.convert import to_kube_scheduler
 from bayplan.config.files import Loaded
 from bayplan.config.gates import gates, settings_of
-from bayplan.config.kubescheduler import API_VERSION
+from bayplan.config.older import as_v1
 from bayplan.config.ours import BayplanConfiguration
 from bayplan.config.policy import PROVIDERS, Policy, from_provider
 from bayplan.config.profiles import profiles
@@ -120,12 +120,15 @@ def show(file: Path | None, algorithm_provider: str | None, *, values: bool, **g
     return 0
 
 
-@config.command(short_help="Write a Policy file in today's form.")
+@config.command(short_help="Write an older file in today's form.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--to", "to", type=click.Choice(["kubescheduler"]), required=True, help="The form to write.")
 @with_rules
 def convert(file: Path, to: str, **given: tuple[str, ...]) -> int:  # noqa: ARG001 there is one form so far
-    """Write a Policy file as today's configuration; what cannot be said there is listed on top, as comments."""
+    """Write a Policy, or an older KubeSchedulerConfiguration, as today's.
+
+    What cannot be said there is listed on top, as comments.
+    """
     asked = Asked(**given)
     try:
         registry, chosen = _rules(asked)
@@ -137,8 +140,7 @@ def convert(file: Path, to: str, **given: tuple[str, ...]) -> int:  # noqa: ARG0
     if part is None:
         raise click.ClickException(f"{file}: has no kubeScheduler to convert")
     if not isinstance(part.configuration, Policy):
-        tree = {**part.tree, "apiVersion": API_VERSION}
-        click.echo(text(noted(tree)), nl=False)
+        click.echo(text(noted(as_v1(dict(part.tree), Complaints()))), nl=False)
         return 0
     converted = to_kube_scheduler(part.configuration)
     if converted.unsaid:

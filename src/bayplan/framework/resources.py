@@ -41,7 +41,7 @@ class ShapePoint(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
 
 def shape_problems(points: Sequence[ShapePoint]) -> list[str]:
     """List what is wrong with a shape."""
-    problems = [] if points else ["at least one point must be specified"]
+    problems = [] if points else ["shape: at least one point must be specified"]
     for place, point in enumerate(points):
         if not 0 <= point.utilization <= 100:
             problems.append(f"shape[{place}].utilization: {point.utilization} is not in the range 0..100")

@@ -193,6 +193,20 @@ def test_an_older_version_in_todays_form(tmp_path: Path) -> None:
     assert run("config", "convert", file, "--to", "kubescheduler").out == f"{HEADER}parallelism: 3\n"
 
 
+def test_what_an_older_version_says_otherwise_is_said_as_today(tmp_path: Path) -> None:
+    """Without the addresses that it had, and with its strategy."""
+    file, again = tmp_path / "s.yaml", tmp_path / "again.yaml"
+    file.write_text(
+        HEADER.replace("/v1", "/v1beta1")
+        + "healthzBindAddress: x\nprofiles: [{plugins: {score: {disabled: [{name: NodeResourcesLeastAllocated}],"
+        " enabled: [{name: NodeResourcesMostAllocated, weight: 5}]}}}]\n"
+    )
+    again.write_text(run("config", "convert", file, "--to", "kubescheduler").out)
+
+    assert run("config", "check", again).status == 0
+    assert "type: MostAllocated" in again.read_text()
+
+
 # --- place -----------------------------------------------------------------------------------------------------------
 
 

@@ -84,6 +84,9 @@ def profile_of(text: str, registry: Registry) -> Profile:
          "p.yaml:3:14: predicates[0]: CheckServiceAffinity needs the argument serviceAffinity"),
     case("a rule about no label", "predicates: [{name: x, argument: {labelsPresence: {presence: true}}}]",
          "p.yaml:3:35: predicates[0].argument.labelsPresence.labels: name at least one"),
+    case("a shape without points",
+         "priorities: [{name: x, weight: 1, argument: {requestedToCapacityRatioArguments: {}}}]",
+         "p.yaml:3:46: priorities[0].argument.requestedToCapacityRatioArguments.shape: at least one point must be"),
     case("a shape that falls back", "priorities: [{name: x, weight: 1, argument: {requestedToCapacityRatioArguments: "
          "{shape: [{utilization: 50, score: 1}, {utilization: 40, score: 2}]}}}]",
          "p.yaml:3:120: priorities[0].argument.requestedToCapacityRatioArguments.shape[1].utilization:"
