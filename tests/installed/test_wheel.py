@@ -1,5 +1,6 @@
 """The built wheel, in an empty environment, places the samples and loads the documented rule in all three ways."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -52,6 +53,17 @@ def test_it_places_the_samples(environment: Path) -> None:
 
     assert where["shop/web-0"][0] is not None
     assert where["shop/whale"][0] is None
+
+
+def test_it_schedules_a_playground(environment: Path) -> None:
+    """The daemon and an API server of its own are in the wheel, with all that they import."""
+    command = [str(environment / "bin" / "bayplan"), "demo", "--nodes", "5", "--for", "3s"]
+    ran = subprocess.run(command, cwd=environment, check=False, capture_output=True, text=True, env=ENVIRONMENT)
+    told = re.search(r"^([\d,]+) pods placed", ran.stdout, re.MULTILINE)
+
+    assert ran.returncode == 0, ran.stderr
+    assert told is not None
+    assert told[1] != "0"
 
 
 def test_the_documented_rule_changes_a_placement_however_it_is_loaded(
