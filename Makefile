@@ -126,6 +126,10 @@ bench-live: $(READY)  ## measure the daemon, kube-scheduler and a bare client in
 bench-engine: $(READY)  ## measure decisions against their floors (WORKLOADS="a b", FLOOR_SHARE=0.5)
 	@$(BIN)/python -m bench.engine $(if $(FLOOR_SHARE),--floor-share $(FLOOR_SHARE)) $(if $(HISTORY),--history $(HISTORY)) $(WORKLOADS)
 
+.PHONY: bench-simulate
+bench-simulate: $(READY)  ## simulate a day of 100,000 jobs on 1,000 nodes within its limit (FLOOR_SHARE=0.5)
+	@$(BIN)/python -m bench.simulate $(if $(FLOOR_SHARE),--floor-share $(FLOOR_SHARE))
+
 .PHONY: golden
 golden: $(READY)  ## write the expected texts of tests/golden anew; review the diff
 	$(BIN)/python -m pytest --golden tests

@@ -29,6 +29,10 @@ COMMANDS: Final = {
     ),
     "run": ("bayplan.cli.run:run", "Schedule the pods of a live cluster."),
     "place": ("bayplan.cli.place:place", "Say where each waiting pod of some manifests would go, or why nowhere."),
+    "simulate": (
+        "bayplan.cli.simulate:simulate",
+        "Let a workload happen on a cluster in virtual time, and say how long jobs waited and why.",
+    ),
 }
 INTERRUPTED: Final = 130
 

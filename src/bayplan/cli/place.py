@@ -7,7 +7,6 @@ Not here: reading manifests and the loop over pods (`answers/snapshot.py`, `core
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import click
@@ -16,20 +15,13 @@ import msgspec
 from bayplan.answers.missing import missing
 from bayplan.answers.snapshot import Cluster, Snapshot, called, identity_of, waits
 from bayplan.answers.why import NoSuchPod, Why, meant, why, why_running
-from bayplan.api.decode import KINDS
 from bayplan.api.groups import odd
 from bayplan.api.objects import Pod
-from bayplan.api.wider import FieldError, Kinds, widened
 from bayplan.cli import progress, sources, tables
-from bayplan.config.complaints import ConfigError
-from bayplan.config.files import load, refuse_batches, refuse_extenders
-from bayplan.config.gates import gates, settings_of
-from bayplan.config.policy import PROVIDERS, from_provider
-from bayplan.config.profiles import profiles
+from bayplan.cli.rules import Rules, kinds_of, note, policy
+from bayplan.config.policy import PROVIDERS
 from bayplan.core.pod_lane import Decision, PodLane
 from bayplan.framework.profile import Profile
-from bayplan.framework.registry import PluginNotLoaded, Registry
-from bayplan.framework.rules import Rule
 
 Output: TypeAlias = Literal["table", "json", "yaml"]
 Row: TypeAlias = dict[str, object]
@@ -111,8 +103,8 @@ def place(**given: object) -> int:
     options = msgspec.convert(given, Options)
     if options.config is not None and options.algorithm_provider is not None:
         raise click.ClickException("give --config or --algorithm-provider, not both")
-    rules = _rules(options)
-    snapshot = Snapshot(_kinds(rules))
+    rules = policy(options.config, Rules(options.plugins, options.feature_gates), options.algorithm_provider)
+    snapshot = Snapshot(kinds_of(rules.values()))
     for name, raw in sources.opened(options.files):
         snapshot.read(name, raw)
     cluster = snapshot.cluster()
@@ -137,59 +129,6 @@ class Options(msgspec.Struct, frozen=True):
     plugins: tuple[str, ...]
     output: Output
     why: str | None
-
-
-# --- the rules to ask ------------------------------------------------------------------------------------------------
-
-
-def _rules(options: Options) -> Mapping[str, Profile]:
-    """Return the profiles that are asked for."""
-    try:
-        registry = Registry.installed()
-        for given in options.plugins:
-            for name in registry.use(given):
-                _tell_cost(registry, name)
-        chosen = gates(settings_of(",".join(options.feature_gates)))
-        if options.config is None:
-            provider = options.algorithm_provider
-            return profiles(None if provider is None else from_provider(provider), registry, chosen)
-        loaded = load(Path(options.config), registry, chosen)
-        for warning in loaded.warnings:
-            _note(f"warning: {warning}")
-        refuse_extenders(loaded)
-        refuse_batches(loaded)
-        return profiles(loaded.configuration, registry, chosen)
-    except ConfigError as error:
-        raise click.ClickException("\n".join(map(str, error.complaints))) from None
-    except PluginNotLoaded as error:
-        raise click.ClickException(str(error)) from None
-
-
-def _kinds(rules: Mapping[str, Profile]) -> Kinds:
-    """Return the kinds to read: with the fields that rules declare."""
-    asked = {
-        instance.name: tuple(instance.plugin.fields)
-        for profile in rules.values()
-        for instances in profile.points.values()
-        for instance in instances
-        if instance.plugin.fields
-    }
-    for name, fields in asked.items():
-        try:
-            widened(KINDS, fields)
-        except FieldError as error:
-            raise click.ClickException(f"plugin {name}: fields: {error}") from None
-    every = [field for fields in asked.values() for field in fields]
-    return widened(KINDS, every)
-
-
-def _tell_cost(registry: Registry, name: str) -> None:
-    rule = registry.rule(name)
-    if rule is not None and issubclass(rule, Rule) and rule.asks_each_node:
-        _note(
-            f"rule {name} is called once for every pod and node; "
-            "@bayplan.score or @bayplan.filter is called once for every pod, which is faster"
-        )
 
 
 # --- placing ---------------------------------------------------------------------------------------------------------
@@ -256,27 +195,23 @@ def _tell(snapshot: Snapshot, cluster: Cluster) -> None:
     """Say what was passed over and what is missing."""
     if snapshot.passed:
         kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(snapshot.passed.items()))
-        _note(f"passed over: {kinds}")
+        note(f"passed over: {kinds}")
     for lack in missing(cluster.objects):
-        _note(f"missing: {lack}")
+        note(f"missing: {lack}")
     for thing in cluster.objects:
         for oddity in odd(thing):
-            _note(f"odd: {type(thing).__name__} {called(identity_of(thing))}: {oddity}")
+            note(f"odd: {type(thing).__name__} {called(identity_of(thing))}: {oddity}")
 
 
 def _tell_refused(refused: list[str]) -> None:
     for problem in refused[:REFUSED_SHOWN_MAX]:
-        _note(f"refused: {problem}")
+        note(f"refused: {problem}")
     if len(refused) > REFUSED_SHOWN_MAX:
-        _note(f"refused: {len(refused) - REFUSED_SHOWN_MAX:,} more; -o json lists all")
+        note(f"refused: {len(refused) - REFUSED_SHOWN_MAX:,} more; -o json lists all")
 
 
 def _tell_next(placed: Placed) -> None:
     """Say what to ask next of a pod that goes nowhere."""
     nowhere = next((one["pod"] for one in placed.decisions if one["node"] is None), None)
     if nowhere is not None and placed.why is None:
-        _note(f"add --why {nowhere} to see what each node and rule says")
-
-
-def _note(text: str) -> None:
-    click.echo(f"bayplan: {text}", err=True)
+        note(f"add --why {nowhere} to see what each node and rule says")

@@ -269,6 +269,8 @@ class Intake:
             rows = np.unique(np.concatenate((since, np.array(named, np.intp))))
         self._changes, self._names, self._is_anywhere = set(), set(), False
         self._position = table.row_log.position
+        if not core.queue.has_parked:
+            return
         looks = Looks(table, Since(changes, rows))
         for profile in core.profiles.values():
             for instance in looks.candidates(profile):

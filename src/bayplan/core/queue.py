@@ -226,6 +226,11 @@ class Queue:
 
     # -- waking
 
+    @property
+    def has_parked(self) -> bool:
+        """Whether anybody waits for a change, or is held back."""
+        return bool(self._parked)
+
     def groups(self, profile: Profile, rule: str) -> Collection[Group]:
         """Return who waits for a rule."""
         return self._groups_of.get((id(profile), rule), {}).keys()
