@@ -115,7 +115,7 @@ playground-differences: $(READY)  ## list anew where the playground's objects di
 	@$(BIN)/python -m tests.cluster.test_differential
 
 .PHONY: bench-playground
-bench-playground: $(READY)  ## measure the playground: requests, watchers, a long list, memory, the start
+bench-playground: $(READY)  ## measure the playground beside a real kube-apiserver: requests, watchers, a long list, memory
 	@$(BIN)/python -m bench.playground
 
 .PHONY: bench-live

@@ -77,6 +77,7 @@ class Server:
         self.verbs = Verbs(self.store, self.kinds, time.time)
         self.verbs.users = users or Users()
         self.faults = Faults()
+        self.slow_reader_s = SLOW_READER_S
         self.address = LOOPBACK
         self.port = 0
         self._scheme = "http"
@@ -187,7 +188,7 @@ class Server:
         labels, fields = query.get("labelSelector", ""), query.get("fieldSelector", "")
         chosen = wanted(meant.kind, meant.namespace, labels, fields)
         found = page(self.store, meant.kind.stored_as, chosen, query)
-        return await _streamed(request, view.listed(found.objects, found.meta))
+        return await _streamed(request, view.listed(found.objects, found.meta), self.slow_reader_s)
 
     async def _watched(
         self, request: web.BaseRequest, meant: Target, query: Mapping[str, str], view: View
@@ -202,7 +203,7 @@ class Server:
 
         async def tell() -> None:
             async for lines in watch.lines(options, time.monotonic):
-                await asyncio.wait_for(response.write(lines), SLOW_READER_S)
+                await asyncio.wait_for(response.write(lines), self.slow_reader_s)
 
         telling = asyncio.create_task(tell())
         self._watches.add(telling)
@@ -333,7 +334,7 @@ async def _suffer(fault: Fault | None) -> None:
         raise fault.refusal()
 
 
-async def _streamed(request: web.BaseRequest, pieces: Iterable[bytes]) -> web.StreamResponse:
+async def _streamed(request: web.BaseRequest, pieces: Iterable[bytes], slow_reader_s: float) -> web.StreamResponse:
     """Send a list, whole where it is short."""
     response = web.StreamResponse(headers=_HEADERS)
     waiting = None
@@ -341,7 +342,7 @@ async def _streamed(request: web.BaseRequest, pieces: Iterable[bytes]) -> web.St
         if waiting is not None:
             if not response.prepared:
                 await response.prepare(request)
-            await asyncio.wait_for(response.write(waiting), SLOW_READER_S)
+            await asyncio.wait_for(response.write(waiting), slow_reader_s)
         waiting = piece
     if not response.prepared:
         return web.Response(body=waiting, headers=_HEADERS)

@@ -9,7 +9,7 @@ Not here: writing to the socket (`server.py`).
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from bayplan.playground.matching import Wanted
@@ -17,7 +17,7 @@ from bayplan.playground.reading import is_true, number
 from bayplan.playground.refusals import Refused, expired
 from bayplan.playground.store import Change, Store, Stored, TooOld
 from bayplan.playground.trees import Map, encoded, mapping
-from bayplan.playground.views import View
+from bayplan.playground.views import CHUNK_BYTES, View
 
 BOOKMARK_EVERY_S: Final = 30.0
 TIMEOUT_S: Final = 1800
@@ -71,8 +71,8 @@ class Watch:
         end = monotonic() + options.seconds
         if options.revision is None:
             place = self._shelf.end
-            for line in self._present(options):
-                yield line
+            for lines in _together(self._present(options)):
+                yield lines
         else:
             try:
                 place = self._shelf.place_after(options.revision)
@@ -87,7 +87,7 @@ class Watch:
                 yield _failure(expired(str(error)))
                 return
             place += len(changes)
-            if lines := b"".join(line for change in changes for line in self._told(change)):
+            for lines in _together(line for change in changes for line in self._told(change)):
                 yield lines
             if options.bookmarks and now >= bookmark_at and place == self._shelf.end:
                 bookmark_at = now + BOOKMARK_EVERY_S
@@ -132,6 +132,19 @@ class Watch:
             head["metadata"] = {"resourceVersion": meta["resourceVersion"]}
             return _written("BOOKMARK", {**head, "rows": [row]})
         return _written("BOOKMARK", {"kind": kind.name, "apiVersion": kind.api_version, "metadata": meta})
+
+
+def _together(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Give lines in pieces that a socket takes well, so that little waits for a watcher that does not read."""
+    pieces, size = [], 0
+    for line in lines:
+        pieces.append(line)
+        size += len(line)
+        if size > CHUNK_BYTES:
+            yield b"".join(pieces)
+            pieces, size = [], 0
+    if pieces:
+        yield b"".join(pieces)
 
 
 def _at(before: Stored, now: Stored) -> Stored:

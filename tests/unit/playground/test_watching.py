@@ -1,5 +1,7 @@
 """Watches: what is told, in which order, and how they end."""
 
+import socket
+
 from bayplan.playground.running import Running
 from tests.unit.playground.asking import TABLE, Client, labelled, seen
 
@@ -93,3 +95,30 @@ def test_many_watchers_are_told_the_same(client: Client, up: Running) -> None:
         client.make(MAPS, labelled("b"))
 
         assert [seen(next(one)) for _ in range(2)] == [seen(next(other)) for _ in range(2)]
+
+
+def test_a_watcher_that_does_not_read_is_cut_off(up: Running) -> None:
+    """What waits for it is bounded, and others are told meanwhile."""
+    up.server.slow_reader_s = 0.05
+    client = Client(up.server.port)
+    with socket.create_connection(("127.0.0.1", up.server.port), timeout=20) as idle:
+        idle.sendall(f"GET {MAPS}?watch=1 HTTP/1.1\r\nHost: 127.0.0.1:{up.server.port}\r\n\r\n".encode())
+        assert idle.recv(1)  # the watch has begun; from here on nothing is read
+        for number in range(24):
+            client.make(MAPS, {"metadata": {"name": f"m{number}"}, "data": {"k": "x" * 2**20}})
+        while up.call(lambda server: len(server._watches)):
+            pass  # until it was given up
+
+        assert read_to_the_end(idle) < 24 * 2**20
+    assert len(client.get(MAPS).names) == 24
+
+
+def read_to_the_end(connection: socket.socket) -> int:
+    """Read what comes until the other side ends, and give how much that was."""
+    size = 0
+    try:
+        while piece := connection.recv(2**20):
+            size += len(piece)
+    except ConnectionError:
+        pass
+    return size
