@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Final, Protocol
@@ -27,10 +26,12 @@ from bayplan.kube.calls import AGAIN, DOUBTFUL, JSON, READ, WRITE, Answer, Call,
 from bayplan.kube.connection import Connection, Receiver, Stream
 from bayplan.kube.dialing import dialed
 from bayplan.kube.kubeconfig import AccessError
+from bayplan.kube.naps import Naps
 
 IDLE_S_MAX: Final = 60.0  # API servers close what is idle for 90
 DIAL_AGAIN_S: Final = (0.1, 5.0)
 RETRY_AFTER_S_MAX: Final = 60.0
+NAP_CALLS: Final = 8
 CLOSING_ROUNDS: Final = 3
 SWEEPS: Final = 4  # of the deadlines, in the shortest time that any call has
 USER_AGENT: Final = "bayplan"
@@ -41,10 +42,10 @@ logger = logging.getLogger(__name__)
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How much, and how long."""
 
-    connections: int = 16  # more are of no use to an API server on a few cores, fewer leave it idle
+    connections: int = 20  # more are of no use to an API server on a few cores, fewer leave it idle
     timeout_s: float = 30.0  # of a call, its wait for a connection and its tries included
     dial_s: float = 10.0
-    nap_s: float = 0.002  # while most connections wait for the server: answers are read some at a time
+    nap_s: float = 0.005  # at most, while most connections wait for the server
 
 
 def _always() -> bool:
@@ -98,6 +99,7 @@ class Client:
         self._is_waiting = False  # before the server is tried again
         self._sweep: asyncio.TimerHandle | None = None
         self._nap: asyncio.Handle | None = None
+        self._naps = Naps(self.limits.nap_s)
         self._refreshing: asyncio.Task[bool] | None = None
         self._head_version = -1
         self._head = b""
@@ -300,14 +302,13 @@ class Client:
         connection.send(call, self._written(call.line, call.payload, call.media))
 
     def _is_busy(self) -> bool:
-        """Say whether most connections wait for the server: then it is the server that cannot go faster."""
-        return self.limits.nap_s > 0 and 4 * (len(self._open) - len(self._idle)) >= 3 * self.limits.connections
+        """Say whether many connections, and most, wait for the server: then it is the server that cannot go faster."""
+        under_way = len(self._open) - len(self._idle)
+        return self.limits.nap_s > 0 and under_way >= NAP_CALLS and 4 * under_way >= 3 * self.limits.connections
 
     def _napped(self) -> None:
-        """Let answers gather, so that one look at the sockets finds several: a third less CPU time a call."""
         self._nap = None
-        if self._is_busy():
-            time.sleep(self.limits.nap_s)
+        if self._is_busy() and self._naps.take(self.counts.sent):
             self._nap = self._running().call_soon(self._napped)
 
     def _written(self, line: bytes, payload: bytes, media: bytes) -> bytes:

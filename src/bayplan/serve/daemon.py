@@ -22,11 +22,10 @@ from typing import Final, NamedTuple
 from bayplan.api.messages import AnyEffect
 from bayplan.core.scheduler import Core
 from bayplan.kube.auth import Access
-from bayplan.kube.calls import Call, Priority
 from bayplan.kube.lease import Election
 from bayplan.kube.lease import Settings as LeaseSettings
 from bayplan.kube.resources import resources
-from bayplan.kube.transport import Client, Feed
+from bayplan.kube.transport import Client, Limits
 from bayplan.kube.watch import Watch
 from bayplan.kube.writes import Settings as WriteSettings
 from bayplan.kube.writes import Writer
@@ -45,6 +44,7 @@ FINISH_S_MAX: Final = 5.0  # for what is on its way when told to end
 LOOK_S: Final = 0.02
 RESTART_S: Final = 1.0
 FAILED: Final = 1
+FOR_THE_LEASE: Final = Limits(connections=1)  # of its own: it is renewed though a slow server holds all the others
 
 logger = logging.getLogger(__name__)
 
@@ -58,22 +58,6 @@ class Means(NamedTuple):
     tokens: Tokens
     seed: int
     legacy_metrics: bool
-
-
-class Guarded:
-    """A queue of writes out of which nothing is sent unless we lead at that very moment."""
-
-    def __init__(self, feed: Feed, leads: Callable[[], bool]) -> None:
-        self._feed = feed
-        self._leads = leads
-
-    def ready(self) -> int:
-        """Say how many calls could be sent now."""
-        return self._feed.ready() if self._leads() else 0
-
-    def next(self) -> Call | None:
-        """Give the next call."""
-        return self._feed.next() if self._leads() else None
 
 
 class Daemon:
@@ -93,9 +77,9 @@ class Daemon:
         limits = setup.limits
         writes = WriteSettings(host=host, bind_qps=limits.qps or 0.0, bind_burst=limits.burst or 1)
         self._writer = Writer(self._client, self.core.known, self.driver.hear, writes)
-        self._election = None if setup.lease is None else Election(self._client, _settings(setup.lease, host))
-        self._client.feed(Priority.BINDING, Guarded(self._writer.bindings, self._leads))
-        self._client.feed(Priority.STATUS, Guarded(self._writer.patches, self._leads))
+        self._asking = Client(means.access, FOR_THE_LEASE)
+        self._election = None if setup.lease is None else Election(self._asking, _settings(setup.lease, host))
+        self._client.may_write = self._leads
         self._hearing = Hearing(self.driver, self.metrics, self._writer.recorder.record)
         self._told = asyncio.Event()  # to end
         self._read_numbers()
@@ -118,6 +102,7 @@ class Daemon:
                     return await self._lived()
         finally:
             await self._client.close()
+            await self._asking.close()
 
     def end(self) -> None:
         """Finish what is on its way, and end."""
