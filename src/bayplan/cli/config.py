@@ -5,13 +5,13 @@ Not here: reading configurations and judging them (the room `config`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 import click
 import msgspec
 
+from bayplan.cli.options import with_provider, with_rules
 from bayplan.config import files
 from bayplan.config.complaints import Complaint, Complaints, ConfigError, path_of
 from bayplan.config.convert import to_kube_scheduler
@@ -19,7 +19,7 @@ from bayplan.config.files import Loaded
 from bayplan.config.gates import gates, settings_of
 from bayplan.config.older import as_v1
 from bayplan.config.ours import BayplanConfiguration
-from bayplan.config.policy import PROVIDERS, Policy, from_provider
+from bayplan.config.policy import Policy, from_provider
 from bayplan.config.profiles import profiles
 from bayplan.config.shown import Flags, shown
 from bayplan.config.yamltext import noted, text
@@ -27,7 +27,6 @@ from bayplan.framework.plugin import Gates
 from bayplan.framework.registry import PluginNotLoaded, Registry
 
 REFUSED: Final = 2
-C = TypeVar("C", bound=Callable[..., object])
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -46,16 +45,6 @@ class Asked(msgspec.Struct, frozen=True):
     def gates(self) -> Gates:
         """Return the feature gates in force."""
         return gates(settings_of(",".join(self.feature_gates)))
-
-
-def with_rules(command: C) -> C:
-    """Give a command the options that decide which rules there are."""
-    command = click.option(
-        "--plugin", "plugins", multiple=True, metavar="FILE.py", help="A rule of your own, on in every profile."
-    )(command)
-    return click.option(
-        "--feature-gates", "feature_gates", multiple=True, metavar="NAME=BOOL,...", help="As of `bayplan place`."
-    )(command)
 
 
 @click.group()
@@ -91,11 +80,7 @@ def check(file: Path, **given: tuple[str, ...]) -> int:
 
 @config.command(short_help="Show every setting in force, and where it comes from.")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option(
-    "--algorithm-provider",
-    type=click.Choice(sorted(PROVIDERS)),
-    help="What Kubernetes up to 1.22 scheduled by; instead of a file.",
-)
+@with_provider
 @click.option("--values", is_flag=True, help="Only the values, not where they come from.")
 @with_rules
 def show(file: Path | None, algorithm_provider: str | None, *, values: bool, **given: tuple[str, ...]) -> int:

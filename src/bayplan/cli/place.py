@@ -18,8 +18,8 @@ from bayplan.answers.why import NoSuchPod, Why, meant, why, why_running
 from bayplan.api.groups import odd
 from bayplan.api.objects import Pod
 from bayplan.cli import progress, sources, tables
+from bayplan.cli.options import with_configuration
 from bayplan.cli.rules import Rules, kinds_of, note, policy
-from bayplan.config.policy import PROVIDERS
 from bayplan.core.pod_lane import Decision, PodLane
 from bayplan.framework.profile import Profile
 
@@ -50,37 +50,7 @@ class Placed(NamedTuple):
     metavar="FILE",
     help="Manifests or `kubectl get -o yaml|json` lists: a file, a folder, or - for standard input. Repeatable.",
 )
-@click.option(
-    "--config",
-    metavar="FILE",
-    help="A KubeSchedulerConfiguration, an old Policy or a BayplanConfiguration; kube-scheduler's defaults without it.",
-)
-@click.option(
-    "--algorithm-provider",
-    type=click.Choice(sorted(PROVIDERS)),
-    help="What Kubernetes up to 1.22 scheduled by; instead of --config.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Where to begin among nodes that are equally good.",
-)
-@click.option(
-    "--feature-gates",
-    "feature_gates",
-    multiple=True,
-    metavar="NAME=BOOL,...",
-    help="Feature gates to set differently from Kubernetes 1.37. Repeatable.",
-)
-@click.option(
-    "--plugin",
-    "plugins",
-    multiple=True,
-    metavar="FILE.py",
-    help="A rule of your own, on in every profile: a Python file or module:Class. Repeatable.",
-)
+@with_configuration
 @click.option(
     "-o",
     "--output",

@@ -15,8 +15,8 @@ from typing import Final, TypeVar
 import click
 import msgspec
 
+from bayplan.cli.options import with_configuration
 from bayplan.config.complaints import ConfigError
-from bayplan.config.policy import PROVIDERS
 from bayplan.framework.registry import PluginNotLoaded
 from bayplan.kube import loop
 from bayplan.kube.auth import SERVICE_ACCOUNT, Access
@@ -64,33 +64,7 @@ def switch(name: str, text: str) -> Callable[[C], C]:
 )
 @click.option("--context", metavar="NAME", default="", help="Which context of it; the current one by default.")
 @click.option("--master", metavar="URL", default="", help="The API server's address, where no kubeconfig is needed.")
-@click.option("--config", metavar="FILE", help="A KubeSchedulerConfiguration, an old Policy or a BayplanConfiguration.")
-@click.option(
-    "--algorithm-provider",
-    type=click.Choice(sorted(PROVIDERS)),
-    help="What Kubernetes up to 1.22 scheduled by; instead of --config.",
-)
-@click.option(
-    "--feature-gates",
-    "feature_gates",
-    multiple=True,
-    metavar="NAME=BOOL,...",
-    help="Feature gates to set differently from Kubernetes 1.37. Repeatable.",
-)
-@click.option(
-    "--plugin",
-    "plugins",
-    multiple=True,
-    metavar="FILE.py",
-    help="A rule of your own, on in every profile: a Python file or module:Class. Repeatable.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Where to begin among nodes that are equally good.",
-)
+@with_configuration
 @switch("--leader-elect", "Schedule only while holding a lease; on by default.")
 @click.option(
     "--leader-elect-lease-duration",

@@ -20,6 +20,7 @@ from bayplan.api.decode import KINDS, MANIFEST_BYTES_MAX
 from bayplan.api.objects import Node, Object, Pod
 from bayplan.api.wider import Kinds, as_wide
 from bayplan.cli import progress, sources, tables
+from bayplan.cli.options import with_plugins
 from bayplan.cli.rules import Rules, kinds_of, note, policy, refusal
 from bayplan.config.complaints import ConfigError
 from bayplan.config.ours import API_VERSION
@@ -62,13 +63,7 @@ class Options(msgspec.Struct, frozen=True):
     metavar="FILE",
     help="As of `bayplan place`; several are compared, with the same arrivals. Repeatable.",
 )
-@click.option(
-    "--plugin",
-    "plugins",
-    multiple=True,
-    metavar="FILE.py",
-    help="A rule of your own, on in every profile: a Python file or module:Class. Repeatable.",
-)
+@with_plugins
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Only the first N jobs to arrive.")
 @click.option(
     "--seed",
