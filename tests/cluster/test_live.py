@@ -34,6 +34,7 @@ CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 VOLUMES = "/api/v1/persistentvolumes"
 CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 ZONE = "topology.kubernetes.io/zone"
+LONG = ("--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=90s")  # longer than a busy machine takes
 SOON = (
     "--leader-elect-lease-duration",
     "4s",
@@ -170,7 +171,7 @@ def test_the_next_leader_goes_on_after_kill_9_when_the_lease_has_run_out(plane: 
 def test_the_api_server_begins_anew_in_the_middle_of_a_thousand_pods(plane: ControlPlane) -> None:
     """Every pod ends up bound once, without anybody's help."""
     names = many(plane, "crowd", 1000)
-    with bayplan(plane, "crowd", "--bind-pods-qps", "150", "--bind-pods-burst", "50") as scheduler:
+    with bayplan(plane, "crowd", *LONG, "--bind-pods-qps", "150", "--bind-pods-burst", "50") as scheduler:
         awaited(lambda: sum("nodeName" in one["spec"] for one in pods_of(plane).values()) > 200, "some are bound")
         plane.server.kill()
         plane.server.begin()
