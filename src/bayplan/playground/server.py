@@ -96,14 +96,17 @@ class Server:
             raise Unsafe(f"{address} is not loopback: that takes both a token file and a certificate")
         runner = web.ServerRunner(web.Server(self._handled, access_log=None), shutdown_timeout=0.2)
         await runner.setup()
+        site = web.TCPSite(runner, address, port, ssl_context=certificate)
         try:
-            await web.TCPSite(runner, address, port, ssl_context=certificate).start()
+            await site.start()
             self.address, self.port = address, int(runner.addresses[0][1])
             self._scheme = "http" if certificate is None else "https"
             yield self
         finally:
+            await _settled()  # what is just being accepted becomes a connection, which the clean-up then ends
             self.cut_watches()
             await runner.cleanup()
+            await _settled()
 
     def live(self, pace: Pace) -> None:
         """Set kubelets and controllers to work, in the running event loop."""
@@ -283,6 +286,12 @@ class Server:
             raise bad_request("this server has no nodes that pretend")
         command = self.machines.befall(await _body(request))
         return _json({"node": command.node, "fate": command.fate})
+
+
+async def _settled() -> None:
+    """Let the event loop do what it has begun."""
+    for _ in range(5):
+        await asyncio.sleep(0)
 
 
 # --- pieces of an answer ---------------------------------------------------------------------------------------------
