@@ -53,6 +53,7 @@ from bayplan.framework.profile import Instance, Profile
 from bayplan.framework.run import Rules
 
 if TYPE_CHECKING:
+    from bayplan.batch.jobs import GroupStatus
     from bayplan.cluster.table import Table
     from bayplan.framework.registry import Registry
     from bayplan.framework.tiers import BatchConfiguration, TierPlugin
@@ -90,12 +91,22 @@ class BatchLane:
         self.room = Room(table, self.charges, self.jobs.tasks, TOLERANT if is_kube_batch else EXACT)
         reader = Reader(table)
         profiles = _profiles(configuration, registry, self.room)
+        self._promises: dict[str, str] = {}  # by task: the node where others leave for it
         self.chooser = Chooser(Rules(table, reader, seed=seed), reader, profiles)
 
     def open(self) -> Session:
         """Open a session on the table as it is."""
         ground = Ground(self.table, self.jobs, self.room, self.chooser)
-        return Session(ground, self.configuration, KITS[self.configuration.behaviour])
+        session = Session(ground, self.configuration, KITS[self.configuration.behaviour])
+        if self.configuration.behaviour == "bayplan":
+            session.redeem(self._promises)
+        return session
+
+    def close(self, session: Session) -> dict[str, GroupStatus]:
+        """Close a session, and remember what was promised in it."""
+        said = session.close()
+        self._promises = session.promises
+        return said
 
 
 def _profiles(configuration: BatchConfiguration, registry: Registry, room: Room) -> dict[tuple[Way, bool], Profile]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bayplan.batch.session import Session
     from bayplan.batch.tasks import Task
     from bayplan.batch.victims import Hunt
+    from bayplan.cluster.columns import Row
 
 
 class Seeker:
@@ -60,6 +61,25 @@ class Seeker:
     def replace(self, job: Job, task: Task, hunt: Hunt) -> bool:
         """Find room for one more task of a job that has started, at the cost of others of it."""
         return self._later(job, [task], hunt)
+
+    # -- 0 what was promised
+
+    def redeem(self, job: Job, promised: Sequence[tuple[Task, Row]]) -> bool:
+        """Give a job's tasks the room that was made for them, if it is theirs still; else they wait like others."""
+        session, votes = self.session, self.session.votes
+        with session.statement() as statement:
+            begun = self._counts()
+            session.clear_the_way()
+            for task, row in promised:
+                if self._is_allowed(job, task) and session.chooser.totals(task, Way.LATER)[row] >= 0:
+                    self._seat_on(task, row)
+            if job.count(Status.PIPELINED) + job.count(Status.ALLOCATED) and votes.is_pipelined(job):
+                statement.keep()
+            else:
+                self._taken = begun
+        if statement.is_kept and votes.is_ready(job):
+            session.dispatch(job)
+        return statement.is_kept
 
     # -- 1 idle room
 
@@ -132,10 +152,15 @@ class Seeker:
             row = hunt.make_room(task)
         if row is None:
             return False
+        self._seat_on(task, row)
+        return True
+
+    def _seat_on(self, task: Task, row: Row) -> None:
+        """Give a task room on a row where it has room later: at once, where nobody has to leave first."""
+        session = self.session
         is_idle = session.room.fits(task.charge.start, row, IDLE) and not session.is_cleared(row)
         session.seat(task, row, Status.ALLOCATED if is_idle else Status.PIPELINED)
         self._count(task, 1)
-        return True
 
     def _counts(self) -> dict[str, Amount]:
         return {name: taken.copy() for name, taken in self._taken.items()}

@@ -83,6 +83,7 @@ class Session:
         self.effects: list[Effect] = []
         self.short: dict[str, Short] = {}  # by job: why its gang is not ready
         self.waits: dict[str, Wait] = {}  # by job: why it waits
+        self.promises: dict[str, str] = {}  # by task, at the end: on which node it waits for others to leave
         self._trial: Trial | None = None
         self._away: list[Resident] = []  # on their way out, and thought of as gone while a statement is open
         self._held: dict[str, Task] = {}  # by uid: has room, is not bound
@@ -100,6 +101,17 @@ class Session:
                 self.action = name
                 action(self)
         self.action = ""
+
+    def redeem(self, promises: Mapping[str, str]) -> None:
+        """Give tasks the room for which an earlier session had others leave, before anybody else is served."""
+        by_job: dict[str, list[tuple[Task, Row]]] = {}
+        for uid, node in promises.items():
+            task, row = self.tasks.get(uid), self.table.row_of.get(node)
+            if task is not None and row is not None and task.status is Status.PENDING and task.job is not None:
+                by_job.setdefault(task.job.uid, []).append((task, row))
+        for name, promised in by_job.items():
+            if name in self.jobs:
+                self.seeker.redeem(self.jobs[name], promised)
 
     # -- verbs
 
@@ -280,6 +292,7 @@ class Session:
         for closing in self.votes.on_closing:
             closing()
         said = statuses(self)
+        self.promises = {uid: self.node_name(self.row_of(task)) for uid, task in self._held.items()}
         for task in list(self._held.values()):
             row, status = self.row_of(task), task.status
             self.table.remove(task.uid)

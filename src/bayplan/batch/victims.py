@@ -51,6 +51,7 @@ class Hunt:
         self._voters = [one for one in _voters(session, method) if not inside or one[2]]
         self.can = inside or any(not protects for _, _, protects in self._voters)
         self._keeps_gangs = any(name == "gang" for name, _, _ in self._voters)
+        self._queues = list(dict.fromkeys(job.queue for job in session.jobs.values()))
         self._held = _Held(session)
         self._taken: list[Taken] = []
         self._job: Job | None = None
@@ -71,7 +72,7 @@ class Hunt:
         key = (job.uid, session.chooser.shape(task))
         if key in self._hopeless:
             return None
-        givers = [queue for queue in session.queues if self._may_give(job, queue)]
+        givers = [queue for queue in self._queues if self._may_give(job, queue)]
         for row in self._rows(task, givers):
             point, taken = session.point(), len(self._taken)
             for victim in self._candidates(row, job):

@@ -1,0 +1,1 @@
+"""Random histories of the batch lane, and what must hold in all of them."""
