@@ -91,6 +91,10 @@ engine-check: $(READY)  ## compare what is remembered with what is recomputed, o
 histories: $(READY)  ## live through simulated histories of a cluster, with faults (N=, SEED=; ONE=seed sees one again)
 	@$(BIN)/python -m tests.histories.run --n $(N) $(if $(SEED),--seed $(SEED)) $(if $(ONE),--one $(ONE))
 
+.PHONY: batch-histories
+batch-histories: $(READY)  ## live through histories of the batch lane: queues, gangs, limits (N=, SEED=)
+	@$(BIN)/python -m tests.batch.run --n $(N) $(if $(SEED),--seed $(SEED))
+
 .PHONY: control-plane
 control-plane: $(READY)  ## build etcd, Kubernetes' programs and kubectl, once, and name them
 	@$(BIN)/python -m tests.cluster.programs
@@ -121,6 +125,10 @@ bench-playground: $(READY)  ## measure the playground beside a real kube-apiserv
 .PHONY: bench-live
 bench-live: $(READY)  ## measure the daemon, kube-scheduler and a bare client in turn on a real API server
 	@$(BIN)/python -m bench.live
+
+.PHONY: bench-batch
+bench-batch: $(READY)  ## measure sessions of the batch lane against their limits (WORKLOADS="session gangs")
+	@$(BIN)/python -m bench.batch $(WORKLOADS)
 
 .PHONY: bench-engine
 bench-engine: $(READY)  ## measure decisions against their floors (WORKLOADS="a b", FLOOR_SHARE=0.5)

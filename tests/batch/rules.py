@@ -12,6 +12,7 @@ from bayplan.batch.plugins.proportion import Proportion
 from bayplan.batch.room import Room
 from bayplan.batch.session import Session
 from bayplan.batch.tasks import Status
+from bayplan.cluster.columns import Row
 from tests.batch.world import World, alone_with
 from tests.unit.batch.worlds import Manifest
 
@@ -76,18 +77,23 @@ def _beyond(world: World, session: Session) -> Iterator[str]:
 
 
 def needless(session: Session) -> Iterator[str]:
-    """Look, before a session is closed, for a victim that could stay: its room is not needed, and its gang needs it not."""
-    evicted = [step for step in session.steps if step.verb is Status.RELEASING]
-    room, gone = session.room, Counter(step.task.job for step in evicted)
-    for step in evicted:
+    """Look, before a session is closed, for a victim that could stay: its room is not needed, nor was its gang torn."""
+    room = session.room
+    for step in session.steps:
         job = step.task.job
-        assert job is not None
+        if step.verb is not Status.RELEASING or job is None or _has_wishes(session, step.row):
+            continue
         if "gang" in session.votes.voters and job.ready + 1 < job.min_available:
             continue  # it went with its gang
         left = room.idle[:, step.row] + room.leaving[:, step.row]
-        if all(left[place] >= amount for place, amount in step.task.charge.places) and gone[job] < len(job.tasks):
-            if not any(one.pod.spec.containers[0].ports for one in session.on_row(step.row)):
-                yield f"{step.task.key} left though its room is not needed"
+        if all(left[place] >= amount for place, amount in step.task.charge.places):
+            yield f"{step.task.key} left though its room is not needed"
+
+
+def _has_wishes(session: Session, row: Row) -> bool:
+    """Say whether somebody on a row wants a port or to be apart: then it is not room alone that matters."""
+    specs = [resident.pod.spec for resident in session.table.on_row[row].values()]
+    return any(spec.affinity is not None or spec.containers[0].ports for spec in specs)
 
 
 def unserved(world: World, session: Session) -> Iterator[str]:
@@ -104,7 +110,7 @@ def unserved(world: World, session: Session) -> Iterator[str]:
         for task in tasks.values():
             if not task.charge.request.is_empty(session.slack):
                 rows = np.flatnonzero(session.chooser.totals(task, Way.NOW) >= 0).tolist()
-                yield from (f"{task.key} waits though {session.node_name(row)} has room" for row in rows[:1])
+                yield from (f"{task.key} waits though {session.node_name(Row(row))} has room" for row in rows[:1])
 
 
 def stranded(world: World) -> Iterator[str]:

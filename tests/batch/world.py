@@ -1,5 +1,7 @@
-"""A random cluster of queues, gangs and nodes, and the rest of the world between sessions: what is bound runs, what is evicted
-leaves (and comes back as a waiting pod, as its controller would have it), jobs end and come.
+"""A random cluster of queues, gangs and nodes, and the rest of the world between sessions.
+
+What is bound runs, what is evicted leaves (and comes back as a waiting pod, as its controller would have it), jobs end
+and come.
 
 Every session starts from what the lane has kept, so that what it keeps is tried, too.
 """
@@ -10,6 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from bayplan.api.decode import decode_tree
+from bayplan.api.objects import Pod
 from bayplan.batch.intake import drop as drop_batch
 from bayplan.batch.lane import BatchLane
 from bayplan.batch.session import Session
@@ -196,7 +199,7 @@ def _room_for(world: World, made: list[Manifest]) -> list[str] | None:
         memory[name] = int(table.columns.allocatable[1, row] - table.columns.requested[1, row])
     on = []
     for one in made:
-        charge = world.lane.charges.read(_decoded(one)).request
+        charge = world.lane.charges.charge(_decoded(one)).request
         names = [name for name in left if left[name] >= charge.cpu and memory[name] >= charge.memory]
         if not names:
             return None
@@ -207,5 +210,7 @@ def _room_for(world: World, made: list[Manifest]) -> list[str] | None:
     return on
 
 
-def _decoded(one: Manifest):  # noqa: ANN202 a pod
-    return decode_tree(one, WIDE)
+def _decoded(one: Manifest) -> Pod:
+    read = decode_tree(one, WIDE)
+    assert isinstance(read, Pod)
+    return read

@@ -273,7 +273,7 @@ def _final(lane: BatchLane, rounds: list[Told]) -> Told:
         used, refused = Amount(), lane.room.refused.get(row, set())
         there = [one for uid, one in lane.table.on_row[row].items() if uid not in refused]
         for resident in there:
-            used.add(lane.charges.read(resident.pod).request)
+            used.add(lane.charges.charge(resident.pod).request)
         nodes[name] = {"used": _amount(used), "pods": len(there)}
     return {
         "jobs": {

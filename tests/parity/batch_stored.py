@@ -108,7 +108,7 @@ def _overfull(case: Case, got: Told) -> Iterator[str]:
         assert node is not None
         whole = before.room.amount(row)
         for resident in before.table.on_row[row].values():
-            whole.add(before.charges.read(resident.pod).request)
+            whole.add(before.charges.charge(resident.pod).request)
         slacks = {"cpu": TOLERANT.cpu, "memory": TOLERANT.memory}
         for resource, amount in used.items():
             if amount - whole.get(resource) >= max(slacks.get(resource, TOLERANT.other), 1):

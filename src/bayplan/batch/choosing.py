@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayplan.cluster.columns import Row
-from bayplan.cluster.shapes import NEIGHBOURS
+from bayplan.cluster.shapes import NEIGHBOURS, PORTS
 from bayplan.framework.evaluate import Attempt
 from bayplan.framework.plan import Unplanned
+from bayplan.framework.run import first_best
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayplan.batch.tasks import Task
+    from bayplan.batch.tasks import Kin, Task
     from bayplan.cluster.columns import Int64s
     from bayplan.cluster.reading import Reader
     from bayplan.cluster.shapes import Shape
@@ -45,6 +46,8 @@ class Chooser:
         self._rules = rules
         self._reader = reader
         self._profiles = profiles  # by way, and whether soft pod affinity is asked
+        self._known = -1  # the version of all that shapes depend on besides pods
+        self._shapes: dict[Kin, Shape] = {}
         self._hopeless: set[tuple[Way, Shape]] = set()  # what fitted nowhere, and nothing was freed since
 
     def forget(self, task: Task) -> None:
@@ -56,17 +59,47 @@ class Chooser:
         self._hopeless.clear()
 
     def shape(self, task: Task) -> Shape:
-        """Return what the rules tell a task by."""
-        return self._reader.shape(task.pod)
+        """Return what the rules tell a task by; what was read of one of its kin is not read again."""
+        table = self._rules.table
+        known = table.meanings.value + table.avoided.version
+        if known != self._known:
+            self._known = known
+            self._shapes.clear()
+        found = self._shapes.get(task.kin)
+        if found is None:
+            found = self._reader.shape(task.pod)
+            if not task.pod.spec.volumes:
+                self._shapes[task.kin] = found
+        return found
+
+    def is_social(self, task: Task) -> bool:
+        """Say whether any rule besides those about room looks at who else is on a node, for a task."""
+        shape = self.shape(task)
+        part = shape.part(NEIGHBOURS)
+        return bool(shape.part(PORTS) or part.near or part.far or part.meant_by)
 
     def best(self, task: Task, way: Way) -> Row | None:
         """Return the best node for a task; None: there is none."""
-        shape = self._reader.shape(task.pod)
+        shape = self.shape(task)
         if (way, shape) in self._hopeless:
             return None
-        row = self._rules.ask(task.pod, self._profiles[way, _is_social(shape)]).row
+        row = self._chosen(task, self._profiles[way, _is_social(shape)], shape)
         if row is None and not shape.part(NEIGHBOURS).near:  # who wants neighbours may get them yet
             self._hopeless.add((way, shape))
+        return row
+
+    def _chosen(self, task: Task, profile: Profile, shape: Shape) -> Row | None:
+        rules = self._rules
+        try:
+            totals = rules.plan_totals(task.pod, profile, shape)
+        except Unplanned:
+            return rules.ask(task.pod, profile).row
+        if totals is None:
+            return None
+        row = first_best(totals, rules.start % len(totals))
+        if totals[row] < 0:
+            return None
+        rules.start = row + 1  # equals take turns
         return row
 
     def ranked(self, task: Task) -> list[Row]:
@@ -83,7 +116,7 @@ class Chooser:
 
     def totals(self, task: Task, way: Way) -> Int64s:
         """Return each row's total, negative where the rules say no."""
-        shape = self._reader.shape(task.pod)
+        shape = self.shape(task)
         profile = self._profiles[way, _is_social(shape)]
         rows = self._rules.table.columns.rows
         try:

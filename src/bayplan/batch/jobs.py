@@ -101,6 +101,7 @@ class Job:
         "namespace",
         "priority",
         "queue",
+        "ready",
         "tasks",
         "uid",
     )
@@ -115,6 +116,7 @@ class Job:
         self.priority = 0  # as of when the session was opened
         self.tasks: dict[str, Task] = {}
         self.by_status: dict[Status, dict[str, Task]] = {}
+        self.ready = 0  # how many tasks have room or are done
         self.held = Amount()  # by tasks that are charged for
         self.asked = Amount()  # by tasks that wait
         self.group: Group | None = None
@@ -132,11 +134,6 @@ class Job:
         """Return how many tasks have a status."""
         found = self.by_status.get(status)
         return len(found) if found else 0
-
-    @property
-    def ready(self) -> int:
-        """How many tasks have room or are done."""
-        return sum(len(tasks) for status, tasks in self.by_status.items() if status in _READY)
 
     @property
     def valid(self) -> int:
@@ -173,6 +170,7 @@ class Job:
 
     def _enter(self, task: Task, status: Status) -> None:
         self.by_status.setdefault(status, {})[task.uid] = task
+        self.ready += status in _READY
         if status in CHARGED:
             self.held.add(task.charge.request)
         elif status is Status.PENDING:
@@ -181,6 +179,7 @@ class Job:
     def _leave(self, task: Task) -> None:
         status = task.status
         del self.by_status[status][task.uid]
+        self.ready -= status in _READY
         if status in CHARGED:
             self.held.take(task.charge.request).forget_noughts()
         elif status is Status.PENDING:
@@ -225,7 +224,7 @@ class Jobs:
         name = group_of(pod)
         if not name and not is_ours:
             return None
-        task = Task(pod, self.charges.read(pod), status)
+        task = Task(pod, *self.charges.read(pod), status)
         self.tasks[task.uid] = task
         job = self._job(f"{pod.metadata.namespace}/{name}") if name else self._shadow(pod)
         job.put(task)

@@ -91,6 +91,8 @@ class BatchLane:
         self.room = Room(table, self.charges, self.jobs.tasks, TOLERANT if is_kube_batch else EXACT)
         reader = Reader(table)
         profiles = _profiles(configuration, registry, self.room)
+        self.said: dict[str, GroupStatus] = {}  # by job: what the last session said of PodGroups
+        self._nothing_new_since: tuple[int, ...] | None = None
         self._promises: dict[str, str] = {}  # by task: the node where others leave for it
         self.chooser = Chooser(Rules(table, reader, seed=seed), reader, profiles)
 
@@ -101,6 +103,21 @@ class BatchLane:
         if self.configuration.behaviour == "bayplan":
             session.redeem(self._promises)
         return session
+
+    def run(self) -> Session | None:
+        """Run a session; None: nothing has changed since the last, which changed nothing."""
+        if self._seen() == self._nothing_new_since:
+            return None
+        session = self.open()
+        session.run()
+        self.said = self.close(session)
+        self._nothing_new_since = None if session.effects or session.promises else self._seen()
+        return session
+
+    def _seen(self) -> tuple[int, ...]:
+        """Return versions of all that a session looks at."""
+        table = self.table
+        return (self.jobs.version, table.row_log.position, table.ticks.value, table.volumes.changes)
 
     def close(self, session: Session) -> dict[str, GroupStatus]:
         """Close a session, and remember what was promised in it."""
@@ -126,7 +143,8 @@ def _profiles(configuration: BatchConfiguration, registry: Registry, room: Room)
     rooms = {Way.NOW: Which.IDLE, Way.EITHER: Which.EITHER, Way.LATER: Which.LATER}
     found = {}
     for way in Way:
-        with_room = [*filters, Instance("HasRoom", HasRoom(room, rooms[way], ignored))] if way in rooms else filters
+        own = [one for one in filters if one.name != "HasPlace"] if way is Way.LATER else filters
+        with_room = [*own, Instance("HasRoom", HasRoom(room, rooms[way], ignored))] if way in rooms else own
         found[way, False] = _profile(configuration.scheduler_name, with_room, scores)
         found[way, True] = _profile(configuration.scheduler_name, with_room, [*scores, *social])
     return found

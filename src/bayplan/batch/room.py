@@ -82,7 +82,7 @@ class Room:
         self.refused.pop(row, None)
         for resident in self.table.on_row[row].values():
             task = self._tasks.get(resident.uid)
-            charge = self.charges.read(resident.pod) if task is None else task.charge
+            charge = self.charges.charge(resident.pod) if task is None else task.charge
             status = Status.RUNNING if task is None else task.status
             if task is None and resident.pod.metadata.deletion_timestamp is not None:
                 status = Status.RELEASING
@@ -124,12 +124,17 @@ class Room:
                 self._idle_of[place][row] += sign * takes_idle * amount
             if takes_leaving:
                 self._leaving_of[place][row] += sign * takes_leaving * amount
-        if takes_idle:
-            self._idle_of[PODS][row] -= sign
+        self._idle_of[PODS][row] += sign * takes_idle
+        self._leaving_of[PODS][row] += sign * takes_leaving
         self._nonzero_of[CPU][row] += sign * charge.nonzero[CPU]
         self._nonzero_of[MEMORY][row] += sign * charge.nonzero[MEMORY]
 
-    # -- asking about one row
+    # -- asking
+
+    @property
+    def is_anything_leaving(self) -> bool:
+        """Whether some node will have more than it has idle."""
+        return bool((self.leaving[:, : self.table.columns.rows] > 0).any())
 
     def fits(self, needs: Amount, row: Row, which: int = IDLE) -> bool:
         """Say whether a row has what a task needs, idle or on its way out."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bayplan.batch.jobs import Job
     from bayplan.batch.session import Session
-    from bayplan.batch.tasks import Task
+    from bayplan.batch.tasks import Kin, Task
     from bayplan.batch.victims import Hunt
     from bayplan.cluster.columns import Row
 
@@ -52,8 +52,12 @@ class Seeker:
             tasks.clear()
             tasks.extend(waiting)
             return found
+        in_vain: set[Kin] = set()  # nothing changed since one like it found no room
         while tasks:
             task = tasks.popleft()
+            if task.kin in in_vain:
+                continue
+            in_vain.add(task.kin)
             if (may_grow and self._one_now(job, task)) or self._later(job, [task], hunt):
                 return True
         return False
@@ -69,7 +73,8 @@ class Seeker:
         session, votes = self.session, self.session.votes
         with session.statement() as statement:
             begun = self._counts()
-            session.clear_the_way()
+            if any(session.chooser.is_social(task) for task, _ in promised):
+                session.clear_the_way()
             for task, row in promised:
                 if self._is_allowed(job, task) and session.chooser.totals(task, Way.LATER)[row] >= 0:
                     self._seat_on(task, row)
@@ -124,13 +129,15 @@ class Seeker:
 
     def _later(self, job: Job, tasks: Sequence[Task], hunt: Hunt | None) -> bool:
         session = self.session
-        if hunt is None and not session.leaving():
+        if hunt is None and not session.room.is_anything_leaving:
             return False
         with session.statement() as statement:
             begun = self._counts()
-            session.clear_the_way()
+            is_social = any(session.chooser.is_social(task) for task in {task.kin: task for task in tasks}.values())
+            if is_social:
+                session.clear_the_way()
             if hunt is not None:
-                hunt.begin(job)
+                hunt.begin(job, is_social=is_social)
             for left, task in zip(range(len(tasks), 0, -1), tasks, strict=True):
                 if left < missing(job):
                     break
@@ -179,11 +186,11 @@ class Seeker:
         ]
         if over:
             name = over[0]
-            self.session.waits[job.uid] = Wait(
-                Cause.LIMIT,
+            text = (
                 f"queue {job.queue} may have {limit.get(name):g} of {name}, has {taken.get(name):g}, "
-                f"and {asked.get(name):g} more is asked for",
+                f"and {asked.get(name):g} more is asked for"
             )
+            self.session.waits[job.uid] = Wait(Cause.LIMIT, lambda: text)
         return not over
 
     def _count(self, task: Task, sign: int) -> None:
@@ -193,7 +200,7 @@ class Seeker:
 
     def _note_room(self, job: Job, task: Task) -> None:
         if job.uid not in self.session.waits:
-            self.session.waits[job.uid] = Wait(Cause.ROOM, lacking_room(self.session, job, task))
+            self.session.waits[job.uid] = Wait(Cause.ROOM, lambda: lacking_room(self.session, job, task))
 
 
 def missing(job: Job) -> int:

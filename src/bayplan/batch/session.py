@@ -19,13 +19,14 @@ from bayplan.batch.choosing import Chooser
 from bayplan.batch.room import IDLE, Room
 from bayplan.batch.seeking import Seeker
 from bayplan.batch.statuses import Short, statuses
-from bayplan.batch.tasks import Status, Task
+from bayplan.batch.tasks import GOING, Status, Task
 from bayplan.batch.voting import Voter, Votes
 from bayplan.cluster.residents import Resident
 from bayplan.cluster.trial import Mark, Trial
 
 if TYPE_CHECKING:
     from bayplan.batch.jobs import GroupStatus, Job, Jobs, Queue
+    from bayplan.batch.victims import Held
     from bayplan.batch.waits import Wait
     from bayplan.cluster.columns import Row
     from bayplan.cluster.table import Table
@@ -45,8 +46,7 @@ class Point(NamedTuple):
     """A point inside a statement."""
 
     mark: Mark
-    steps: tuple[Step, ...]
-    away: tuple[Resident, ...]
+    steps: int
 
 
 class Kit(NamedTuple):
@@ -84,8 +84,9 @@ class Session:
         self.short: dict[str, Short] = {}  # by job: why its gang is not ready
         self.waits: dict[str, Wait] = {}  # by job: why it waits
         self.promises: dict[str, str] = {}  # by task, at the end: on which node it waits for others to leave
+        self.held: Held | None = None  # counted when somebody first looks for victims
         self._trial: Trial | None = None
-        self._away: list[Resident] = []  # on their way out, and thought of as gone while a statement is open
+        self._away: dict[str, Resident] = {}  # by uid: thought of as gone while a statement is open
         self._held: dict[str, Task] = {}  # by uid: has room, is not bound
         self._actions = kit.actions
         self.votes = Votes(configuration, kit.voters, self)
@@ -183,7 +184,7 @@ class Session:
         row = self.row_of(task)
         self._turn(task, row, status)
         self._trial.note(lambda: self._turn(task, row, Status.RELEASING))
-        self.steps[:] = [step for step in self.steps if step.task is not task or step.verb is not Status.RELEASING]
+        self._note(status, task, row)
 
     def _turn(self, task: Task, row: Row, status: Status) -> None:
         """Have a running task leave, or an evicted one stay after all."""
@@ -213,10 +214,10 @@ class Session:
                 self._trial = None
                 if statement.is_kept:
                     trial.commit()
-                    for resident in self._away:
+                    for resident in self._away.values():
                         self.table.seat(resident)
-                        self.room.knows()
-                self._away.clear()
+                    self.room.knows()
+                    self._away.clear()
         if not statement.is_kept:
             del self.steps[statement.begun :]
             self.room.knows()  # all is as it was
@@ -233,34 +234,36 @@ class Session:
 
     def is_cleared(self, row: Row) -> bool:
         """Say whether somebody on a row is thought of as gone."""
-        return any(resident.row == row for resident in self._away)
+        return any(resident.row == row for resident in self._away.values())
 
     def think_gone(self, uid: str) -> None:
         """Think of a task as gone, until the statement ends: its room is counted as being released."""
         assert self._trial is not None  # noqa: S101 the table is put right when the statement ends
-        self._away.append(self._trial.evict(uid))
+        self._away[uid] = self._trial.take_off(uid)
+        self._trial.note(lambda: self._away.pop(uid))
         self.room.knows()
 
     def think_back(self, uid: str) -> None:
         """Think of a task as there again."""
         assert self._trial is not None  # noqa: S101 as think_gone
-        resident = next(one for one in self._away if one.uid == uid)
-        self._away.remove(resident)
-        self.table.seat(resident)
-        self._trial.note(lambda: self.table.remove(uid))
-        self.room.knows()
+        resident = self._away.pop(uid, None)
+        if resident is not None:
+            away = resident
+            self.table.seat(away)
+            self._trial.note(lambda: self._away.__setitem__(uid, away))
+            self._trial.note(lambda: self.table.remove(uid))
+            self.room.knows()
 
     def point(self) -> Point:
         """Return the point inside a statement that `back` may be asked to go back to."""
         assert self._trial is not None  # noqa: S101 a point is inside a statement
-        return Point(self._trial.mark(), tuple(self.steps), tuple(self._away))
+        return Point(self._trial.mark(), len(self.steps))
 
     def back(self, point: Point) -> None:
         """Take back what a statement did since a point."""
         assert self._trial is not None  # noqa: S101 as point
         self._trial.rollback(point.mark)
-        self.steps[:] = point.steps
-        self._away[:] = point.away
+        del self.steps[point.steps :]
         self.room.knows()
 
     def note(self, undo: Callable[[], object]) -> None:
@@ -272,7 +275,7 @@ class Session:
         """Take a task off that was given room in this statement."""
         assert self._trial is not None  # noqa: S101 as point
         row, status = self.row_of(task), task.status
-        self._trial.evict(task.uid)
+        self._trial.take_off(task.uid)
         self._unseat(task, row, status)
         self._trial.note(lambda: self._seated(task, row, status))
 
@@ -304,7 +307,7 @@ class Session:
     def row_of(self, task: Task) -> Row:
         """Return the row on which a task lies."""
         resident = self.table.pods.get(task.uid)
-        return resident.row if resident is not None else next(one.row for one in self._away if one.uid == task.uid)
+        return self._away[task.uid].row if resident is None else resident.row
 
     def node_name(self, row: Row) -> str:
         """Return the name of a row's node."""
@@ -330,9 +333,13 @@ class Statement:
         self._session = session
 
     def keep(self) -> None:
-        """Keep it all; whoever was evicted is told."""
+        """Keep it all; whoever was evicted, and not spared after all, is told."""
         session = self._session
-        for step in session.steps[self.begun :]:
+        done = session.steps[self.begun :]
+        spared = {step.task.uid for step in done if step.verb in GOING}
+        if spared:
+            done = session.steps[self.begun :] = [step for step in done if step.task.uid not in spared]
+        for step in done:
             if step.verb is Status.RELEASING:
                 session._tell_eviction(step.task, step.row)  # noqa: SLF001 the two are one thing
         self.is_kept = True

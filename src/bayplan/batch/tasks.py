@@ -9,7 +9,7 @@ Not here: which job a task is of (jobs.py) and changing its status (session.py).
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -40,25 +40,37 @@ class Status(enum.StrEnum):
 
 
 CHARGED: Final = frozenset({Status.ALLOCATED, Status.BINDING, Status.BOUND, Status.RUNNING})
-OVER: Final = frozenset({Status.SUCCEEDED, Status.FAILED})
+GOING: Final = frozenset({Status.BOUND, Status.RUNNING})  # who can be made to leave
 
 
-class Charge(NamedTuple):
-    """What pods of one template ask for."""
+class Charge:
+    """What pods of one template ask for; equal ones are one object."""
 
-    request: Amount  # what their queue and job are charged with
-    start: Amount  # what they need to start
-    places: tuple[tuple[int, int], ...]  # what their node is charged with: (place of the resource, amount)
-    nonzero: tuple[int, int]  # cpu milli and memory bytes, with defaults
+    __slots__ = ("nonzero", "places", "request", "start")
+
+    def __init__(
+        self, request: Amount, start: Amount, places: tuple[tuple[int, int], ...], nonzero: tuple[int, int]
+    ) -> None:
+        self.request = request  # what their queue and job are charged with
+        self.start = start  # what they need to start
+        self.places = places  # what their node is charged with: (place of the resource, amount)
+        self.nonzero = nonzero  # cpu milli and memory bytes, with defaults
+
+
+class Kin:
+    """Pods that follow each other and are alike in all that any rule reads: what was found out of one holds of all."""
+
+    __slots__ = ()
 
 
 class Task:
     """A pod in the lane."""
 
-    __slots__ = ("charge", "created", "job", "pod", "priority", "row", "status", "uid")
+    __slots__ = ("charge", "created", "job", "kin", "pod", "priority", "row", "status", "uid")
 
-    def __init__(self, pod: Pod, charge: Charge, status: Status) -> None:
+    def __init__(self, pod: Pod, charge: Charge, kin: Kin, status: Status) -> None:
         self.pod = pod
+        self.kin = kin
         self.uid = uid_of(pod)
         self.charge = charge
         self.status = status
@@ -82,18 +94,25 @@ class Charges:
     def __init__(self, columns: Columns, *, as_kube_batch: bool) -> None:
         self._columns = columns
         self._as_kube_batch = as_kube_batch
-        self._last: dict[str, tuple[Pod, Charge]] = {}  # by owner: the last pod read
+        self._last: dict[str, tuple[Pod, Charge, Kin]] = {}  # by owner: the last pod read
         self._known: dict[tuple[tuple[tuple[str, int], ...], ...], Charge] = {}
 
-    def read(self, pod: Pod) -> Charge:
-        """Return what a pod asks for."""
+    def read(self, pod: Pod) -> tuple[Charge, Kin]:
+        """Return what a pod asks for, and whose kin it is."""
         key = owner_key(pod)
         last = self._last.get(key)
         if last is not None and is_alike(pod, last[0]):
-            return last[1]
-        charge = self._read(pod)
-        self._last[key] = (pod, charge)
-        return charge
+            before, charge, kin = last
+            if not _is_kin(pod, before):
+                kin = Kin()
+        else:
+            charge, kin = self._read(pod), Kin()
+        self._last[key] = (pod, charge, kin)
+        return charge, kin
+
+    def charge(self, pod: Pod) -> Charge:
+        """Return what a pod asks for."""
+        return self.read(pod)[0]
 
     def _read(self, pod: Pod) -> Charge:
         counted, cpu, memory = accounted(_without_init_containers(pod) if self._as_kube_batch else pod)
@@ -120,6 +139,18 @@ def status_of(pod: Pod) -> Status:
             return Status.RELEASING
         return Status.BOUND if pod.spec.node_name else Status.PENDING
     return {"Succeeded": Status.SUCCEEDED, "Failed": Status.FAILED}.get(phase, Status.UNKNOWN)
+
+
+def _is_kin(one: Pod, other: Pod) -> bool:
+    """Say of two pods that are alike whether any rule could tell them apart while they wait."""
+    return (
+        one.metadata.labels == other.metadata.labels
+        and one.metadata.owner_references == other.metadata.owner_references
+        and one.spec.node_name == other.spec.node_name
+        and not one.spec.volumes
+        and not other.spec.volumes
+        and one.status.nominated_node_name == other.status.nominated_node_name
+    )
 
 
 def _without_init_containers(pod: Pod) -> Pod:

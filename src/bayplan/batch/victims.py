@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from bayplan.batch.choosing import Way
-from bayplan.batch.tasks import CHARGED, Status
+from bayplan.batch.tasks import CHARGED, GOING, Status
 from bayplan.cluster.columns import Row
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 Vote: TypeAlias = Callable[..., object]  # (asker, candidates) -> who of them may be evicted
 ROWS_TRIED_MAX = 64  # nodes on which room is looked for in vain
-GOING = frozenset({Status.RUNNING, Status.BOUND})  # who can be made to leave
 
 
 class Taken(NamedTuple):
@@ -50,16 +49,26 @@ class Hunt:
         self._inside = inside  # one job: the urgency of tasks decides, and only protectors are asked
         self._voters = [one for one in _voters(session, method) if not inside or one[2]]
         self.can = inside or any(not protects for _, _, protects in self._voters)
+        names = {name for name, _, protects in self._voters if not protects}
+        self._is_by_queue = not inside and (method == "reclaimable" or self._follows_order(names))
         self._keeps_gangs = any(name == "gang" for name, _, _ in self._voters)
-        self._queues = list(dict.fromkeys(job.queue for job in session.jobs.values()))
-        self._held = _Held(session)
+        self._jobs: dict[str, list[Job]] = {}  # by queue
+        for one in session.jobs.values():
+            if one.count(Status.RUNNING):
+                self._jobs.setdefault(one.queue, []).append(one)
+        self._samples: dict[str, list[Task]] = {}  # by job: a running task of each template
+        self._held = session.held = session.held or Held(session)
         self._taken: list[Taken] = []
         self._job: Job | None = None
-        self._hopeless: set[tuple[str, Shape]] = set()  # by job's queue, what nobody can be made to leave for
+        self._is_social = False
+        self._hopeless: set[tuple[tuple[object, ...], Shape]] = (
+            set()
+        )  # by who asks, what nobody can be made to leave for
 
-    def begin(self, job: Job) -> None:
-        """Begin a statement for a job."""
+    def begin(self, job: Job, *, is_social: bool) -> None:
+        """Begin a statement for a job; `is_social`: other rules than room look at who is there."""
         self._job = job
+        self._is_social = is_social
         self._taken.clear()
 
     # -- making room
@@ -69,10 +78,13 @@ class Hunt:
         session, job = self._session, self._job
         if not self.can or job is None or task.charge.start.is_empty(session.slack):
             return None
-        key = (job.uid, session.chooser.shape(task))
+        key = (self._kind(job), session.chooser.shape(task))
         if key in self._hopeless:
             return None
-        givers = [queue for queue in self._queues if self._may_give(job, queue)]
+        givers = [queue for queue in self._jobs if self._may_give(task, job, queue)]
+        if not givers:
+            self._hopeless.add(key)
+            return None
         for row in self._rows(task, givers):
             point, taken = session.point(), len(self._taken)
             for victim in self._candidates(row, job):
@@ -86,9 +98,37 @@ class Hunt:
             self._hopeless.add(key)
         return None
 
-    def _may_give(self, job: Job, queue: str) -> bool:
-        """Say whether a queue's tasks may have to leave for a job; one that lacks its share gives nothing to others."""
-        return queue == job.queue or self._session.votes.is_overused(self._session.queues[queue])
+    def _follows_order(self, names: set[str]) -> bool:
+        """Say whether nobody can be made to leave for a job where that is so for one served before it of its kind."""
+        in_order = {name for tier in self._session.votes.of_tiers("job_order") for name, _ in tier}
+        return names <= {"priority", "drf"} & in_order
+
+    def _kind(self, job: Job) -> tuple[object, ...]:
+        """Return what jobs answered alike have in common; the one with the smallest share is served first."""
+        return (job.queue, job.is_ready, job.priority) if self._is_by_queue else (job.uid,)
+
+    def _may_give(self, asker: Task, job: Job, queue: str) -> bool:
+        """Say whether some task of a queue may have to leave; a queue that lacks its share gives nothing to others."""
+        session = self._session
+        if queue != job.queue and not session.votes.is_overused(session.queues[queue]):
+            return False
+        if self._inside:
+            return queue == job.queue
+        deciding = [vote for _, vote, protects in self._voters if not protects]
+        return any(
+            all(vote(asker, (one,)) for vote in deciding)
+            for other in self._jobs[queue]
+            if self._may_go(job, other)
+            for one in self._sampled(other)
+        )
+
+    def _sampled(self, job: Job) -> list[Task]:
+        """Return a running task of each of a job's templates: those who name victims answer them alike."""
+        found = self._samples.get(job.uid)
+        if found is None or any(task.status is not Status.RUNNING for task in found):
+            found = list({task.charge: task for task in job.having(Status.RUNNING).values()}.values())
+            self._samples[job.uid] = found
+        return found
 
     def _rows(self, task: Task, givers: list[str]) -> Iterator[Row]:
         """Yield the rows where enough could be made free, those that lack least first."""
@@ -138,7 +178,8 @@ class Hunt:
             taken.append((task, task.status))
             self._held.leave(task)
             session.evict(task)
-            session.think_gone(task.uid)
+            if self._is_social:
+                session.think_gone(task.uid)
         if taken:
             self._taken.append(Taken(tuple(taken)))
         return bool(taken)
@@ -207,7 +248,7 @@ def _voters(session: Session, method: str) -> list[tuple[str, Vote, bool]]:
     return [one for tier in tiers for one in tier if is_asked or tier is first or one[2]]
 
 
-class _Held:
+class Held:
     """What running tasks of each queue hold on each row: where looking for victims is worth while."""
 
     def __init__(self, session: Session) -> None:

@@ -7,6 +7,7 @@ Not here: finding out (seeking.py) and kube-batch's own words (statuses.py).
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from typing import NamedTuple
 
 
@@ -21,10 +22,10 @@ class Cause(enum.StrEnum):
 
 
 class Wait(NamedTuple):
-    """Why a job waits."""
+    """Why a job waits; the numbers are put into words when somebody asks."""
 
     cause: Cause
-    text: str
+    say: Callable[[], str]
 
     def __str__(self) -> str:
-        return self.text
+        return self.say()

@@ -1,9 +1,9 @@
 """Trials: try a plan on the table, then keep it or take it back.
 
-place(), hold(), evict(), nominate() and reserve() write the live columns, tallies and books and push the inverse on a
-journal.  rollback(mark) pops it; commit() empties it and returns effects.  Gangs, preemption, statements, what-if and
-explain are all trials.  What is interned on the way (a resource's name, a label set, a carried term) stays known: it
-counts nobody.
+place(), hold(), evict(), take_off(), nominate() and reserve() write the live columns, tallies and books and push the
+inverse on a journal.  rollback(mark) pops it; commit() empties it and returns effects.  Gangs, preemption, statements,
+what-if and explain are all trials.  What is interned on the way (a resource's name, a label set, a carried term) stays
+known: it counts nobody.
 Invariant: after rollback(mark) every column, tally, scope and book is equal to its copy at mark(), versions and the
 order of dictionaries apart (hypothesis, tests/unit/cluster/test_trial.py); one trial is open at a time, and no event is
 folded in meanwhile.
@@ -100,6 +100,13 @@ class Trial:
             lambda: self._table.seat(resident),
             Evict(uid=uid, namespace=meta.namespace, name=meta.name, node=self._node(resident.row), cause=self._cause),
         )
+        return resident
+
+    def take_off(self, uid: str) -> Resident:
+        """Take a pod off its row, and tell nobody: it is thought of as gone."""
+        self._must_be_open()
+        resident = self._table.remove(uid)
+        self._note(lambda: self._table.seat(resident))
         return resident
 
     def nominate(self, pod: Pod, row: Row) -> None:

@@ -30,7 +30,10 @@ def preempt(session: Session) -> None:
                 if session.seeker.start(job, tasks, hunt, may_grow=may_grow) and tasks:
                     jobs.push(job)
     for job in session.jobs.values():
-        if job.count(Status.PENDING) and job.count(Status.RUNNING) and session.votes.is_ready(job):
+        waiting, running = job.having(Status.PENDING).values(), job.having(Status.RUNNING).values()
+        if not waiting or not running or not session.votes.is_ready(job):
+            continue
+        if max(task.priority for task in waiting) > min(task.priority for task in running):
             _inside(session, job)
 
 

@@ -83,6 +83,8 @@ class HasRoom(Plugin[Requests, Need]):
         slack = self._room.slack
         lacking = {"cpu": max(int(slack.cpu) - 1, 0), "memory": max(int(slack.memory) - 1, 0)}
         wanted = [(name, amount) for name, amount in part.fit if amount and name not in self._ignored]
+        if self._which is Which.LATER:
+            wanted.append(("pods", 1))
         places = np.array([view.table.columns.resource(name) for name, _ in wanted], np.intp)
         needed = np.array([amount - lacking.get(name, 0) for name, amount in wanted], np.int64)
         return Prepared(Need(places, needed.reshape(-1, 1)))
