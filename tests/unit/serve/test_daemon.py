@@ -3,17 +3,20 @@
 import asyncio
 import gc
 import json
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from http.client import HTTPConnection
 from typing import Any
 
+import aiohttp
 import pytest
 
 from bayplan.kube.auth import Access
 from bayplan.playground.running import Running, running
+from bayplan.serve import certificate
 from bayplan.serve.daemon import Daemon, Means
-from bayplan.serve.health import Tokens
+from bayplan.serve.health import Port, Tokens
 from bayplan.serve.setup import Asked, setup
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -236,3 +239,94 @@ def test_a_lease_that_is_taken_away_ends_it_with_status_1(up: Running) -> None:
     lived(story)
 
     assert nodes_of(up) == {"late": ""}
+
+
+def test_a_node_that_cannot_be_read_is_left_out(up: Running) -> None:
+    """Pods go to the others; the number says that one is missing."""
+    odd = {"metadata": {"name": "odd"}, "spec": {"taints": {"no": "list"}}, "status": {"allocatable": {"cpu": "99"}}}
+    ask(up, "POST", "/api/v1/nodes", odd)
+
+    async def story() -> None:
+        await asyncio.to_thread(want, up, "web")
+        async with scheduling(up) as daemon:
+            await until(lambda: bool(nodes_of(up)["web"]))
+            assert 'bayplan_quarantined_objects{kind="Node"} 1.0' in daemon.metrics.page()[0].decode()
+
+    lived(story)
+
+    assert nodes_of(up)["web"] in {"a", "b"}
+
+
+def test_nothing_is_done_when_nothing_happens(up: Running) -> None:
+    """No turn is made while an API server is asked twenty times about other things."""
+
+    async def story() -> None:
+        async with scheduling(up) as daemon:
+            await asyncio.to_thread(want, up, "web")
+            await until(lambda: bool(nodes_of(up)["web"]) and bool(events_of(up, "web")))
+            await until(lambda: daemon.driver.is_quiet)
+            turns = daemon.core.turns
+            for _ in range(20):
+                await asyncio.to_thread(nodes_of, up)
+            assert daemon.core.turns - turns <= 1  # the watch may confirm late
+
+    lived(story)
+
+
+def test_exceptions_of_our_own_end_it_with_status_1_and_free_the_lease(
+    up: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three within a minute: another copy may do better."""
+
+    def broken() -> int:
+        raise KeyError("something of ours")
+
+    async def story() -> None:
+        daemon = Daemon(Means(Access.to(up.url), setup(Asked(), None), None, Tokens(None), 0, legacy_metrics=False))
+        task = asyncio.create_task(daemon.run())
+        await until(lambda: daemon.driver.leads and daemon.driver.is_listed)
+        monkeypatch.setattr(daemon.core, "_step", broken)
+        await asyncio.to_thread(want, up, "web")
+        assert await asyncio.wait_for(task, WITHIN_S) == 1
+
+    lived(story)
+
+    assert ask(up, "GET", LEASE)["spec"]["holderIdentity"] == ""
+
+
+def test_the_port_serves_health_numbers_and_the_configuration(up: Running) -> None:
+    """Ready when everything is listed; the oldest three metrics have counted what was bound."""
+
+    async def story() -> None:
+        made = setup(Asked(), None)
+        at = Port("127.0.0.1", free_port(), certificate.made("bayplan"))
+        daemon = Daemon(Means(Access.to(up.url), made, at, Tokens(None), 0, legacy_metrics=True))
+        task = asyncio.create_task(daemon.run())
+
+        async def told(path: str) -> tuple[int, str]:
+            url = f"https://127.0.0.1:{at.port}{path}"
+            async with aiohttp.ClientSession() as session, session.get(url, ssl=False) as response:
+                return response.status, await response.text()
+
+        await until(lambda: daemon.driver.leads and daemon.driver.is_listed)
+        assert await told("/readyz") == (200, "ok")
+        await asyncio.to_thread(want, up, "web")
+        await until(lambda: bool(events_of(up, "web")))
+        numbers = (await told("/metrics"))[1]
+        counts = dict(line.split() for line in numbers.splitlines() if line.split()[0].endswith("_count"))
+        for name in ("e2e_scheduling", "scheduling_algorithm", "binding"):
+            assert counts[f"scheduler_{name}_latency_microseconds_count"] == "1.0"
+        assert 'leader_election_master_status{name="bayplan"} 1.0' in numbers
+        shown = json.loads((await told("/configz"))[1])["componentconfig"]
+        assert [one["schedulerName"] for one in shown["profiles"]] == ["bayplan"]
+        daemon.end()
+        assert await asyncio.wait_for(task, WITHIN_S) == 0
+
+    lived(story)
+
+
+def free_port() -> int:
+    """Find a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
