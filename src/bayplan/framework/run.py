@@ -8,6 +8,7 @@ Not here: how rows are evaluated (evaluate.py) and what is remembered (plans.py)
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,6 +85,10 @@ class Rules:
         if found is None:
             found = self._plans[id(profile)] = Plans(self.table, profile, self.settings)
         return found
+
+    def remembered(self) -> Collection[Plans]:
+        """Return what is remembered, for whoever counts it."""
+        return self._plans.values()
 
     def _remembered(self, pod: Pod, profile: Profile, shape: Shape) -> Verdict:
         plans = self.plans(profile)

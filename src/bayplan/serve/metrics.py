@@ -100,6 +100,13 @@ EVENTS: Final = Metric("bayplan_events_total", "counter", "Events taken in, by w
 AGE: Final = Metric(
     "bayplan_table_age_seconds", "gauge", "How long a kind has not been watched; 0 while it is.", ("kind",)
 )
+PLANS: Final = Metric(
+    "bayplan_plans_total",
+    "counter",
+    "Answers from a plan: made anew, or reused; and plans given up for want of room.",
+    ("answer",),
+)
+PLAN_BYTES: Final = Metric("bayplan_plan_bytes", "gauge", "Memory that plans take.")
 WRITES: Final = Metric(
     "bayplan_writes_total", "counter", "Bindings and other writes that ended, by how.", ("write", "ending")
 )
@@ -160,6 +167,8 @@ METRICS: Final = (
     INBOX,
     EVENTS,
     AGE,
+    PLANS,
+    PLAN_BYTES,
     WRITES,
     WRITES_WAITING,
     BIND_SECONDS,

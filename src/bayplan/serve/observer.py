@@ -9,12 +9,13 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from bayplan.api.messages import AnyEffect, Bind, Ended, Event, PatchStatus
 from bayplan.core.scheduler import Core, Turn
 from bayplan.core.waiting import Attempt, Place, Result
+from bayplan.framework.plans import Plans
 from bayplan.serve import metrics as names
 from bayplan.serve.logs import fields
 from bayplan.serve.metrics import NONE, Labels, Metrics
@@ -46,6 +47,8 @@ class Observer:
         self.metrics.read(names.PENDING, lambda: _pending(core))
         self.metrics.read(names.UNSCHEDULABLE, lambda: _unschedulable(core))
         self.metrics.read(names.CACHE, lambda: _cache(core))
+        self.metrics.read(names.PLANS, lambda: _plans(core, self._algorithm.count))
+        self.metrics.read(names.PLAN_BYTES, lambda: {NONE: float(sum(one.bytes_taken for one in _kept(core)))})
 
     # -- turns
 
@@ -146,3 +149,13 @@ def _cache(core: Core) -> Mapping[Labels, float]:
         ("pods",): float(len(table.pods)),
         ("assumed_pods",): float(assumed),
     }
+
+
+def _kept(core: Core) -> Collection[Plans]:
+    return core.lane.rules.remembered()
+
+
+def _plans(core: Core, asked: int) -> Mapping[Labels, float]:
+    made = sum(one.made for one in _kept(core))
+    evicted = sum(one.evicted for one in _kept(core))
+    return {("made",): float(made), ("reused",): float(max(asked - made, 0)), ("given up",): float(evicted)}

@@ -48,6 +48,10 @@ def test_attempts_are_counted_by_what_came_of_them() -> None:
     assert found["bayplan_turn_duration_seconds_sum"] == pytest.approx(0.005)
     assert found["bayplan_bind_duration_seconds_count"] == 1
     assert found["bayplan_events_total{'event': 'seen'}"] == 3
+    assert [found[f"bayplan_plans_total{{'answer': '{answer}'}}"] for answer in ("made", "reused", "given up")] == [
+        2, 0, 0,
+    ]  # fmt: skip
+    assert found["bayplan_plan_bytes"] > 0
 
 
 def test_who_waits_is_looked_up() -> None:
