@@ -69,6 +69,7 @@ class PodMeta(Meta, frozen=True, kw_only=True):
     """Metadata of a pod, with the few annotations that are read; all of them can be large."""
 
     annotations: PodAnnotations = PodAnnotations()
+    generation: Int64 = 0
 
 
 class ObjectMeta(Meta, frozen=True, kw_only=True):

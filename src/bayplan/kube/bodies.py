@@ -70,6 +70,8 @@ def _condition(effect: PatchStatus, pod: Pod | None, now_ns: int) -> dict[str, o
     }  # fmt: skip
     if was != "False":
         condition["lastTransitionTime"] = to_the_second(now_ns)
+    if pod is not None and pod.metadata.generation:
+        condition["observedGeneration"] = pod.metadata.generation
     order = [*types, *([POD_SCHEDULED] if POD_SCHEDULED not in types else [])]
     return {"$setElementOrder/conditions": [{"type": one} for one in order], "conditions": [condition]}
 

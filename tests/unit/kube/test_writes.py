@@ -35,7 +35,7 @@ Tree = dict[str, Any]
 Heard = list[Ended | Answered]
 NOW_NS = 1_700_000_000_123_456_789
 POD = Pod(
-    metadata=PodMeta(name="web", namespace="team", uid="u1", resource_version="7"),
+    metadata=PodMeta(name="web", namespace="team", uid="u1", resource_version="7", generation=2),
     spec=PodSpec(scheduler_name="bayplan"),
 )
 VOLUME = PersistentVolume(metadata=ObjectMeta(name="pv", uid="v1", resource_version="8"))
@@ -150,6 +150,7 @@ def test_a_condition_is_patched_with_its_order_and_its_time() -> None:
                 "message": "0/1 nodes are available: 1 Insufficient cpu.",
                 "lastProbeTime": None,
                 "lastTransitionTime": "2023-11-14T22:13:20Z",
+                "observedGeneration": 2,
             }
         ],
         "nominatedNodeName": "n2",
