@@ -118,6 +118,10 @@ test-cluster: $(READY)  ## run the daemon on a real etcd and kube-apiserver, bes
 playground-differences: $(READY)  ## list anew where the playground's objects differ from a real server's
 	@$(BIN)/python -m tests.cluster.test_differential
 
+.PHONY: playground-fields
+playground-fields: $(READY)  ## write anew which fields each kind has, from a real API server
+	@$(BIN)/python -m tests.cluster.fields
+
 .PHONY: bench-playground
 bench-playground: $(READY)  ## measure the playground beside a real kube-apiserver: requests, watchers, a long list, memory
 	@$(BIN)/python -m bench.playground

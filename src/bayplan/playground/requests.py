@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from bayplan.playground import patches, subresources
 from bayplan.playground.bodies import read, read_map
+from bayplan.playground.fields import unknown
 from bayplan.playground.kinds import Kind
 from bayplan.playground.matching import wanted
 from bayplan.playground.refusals import bad_request, method_not_allowed, success, unsupported_media
@@ -58,7 +59,7 @@ class Answer(NamedTuple):
     code: int
     stored: Stored | None = None
     tree: Map | None = None
-    warning: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 def answer(verbs: Verbs, request: Request) -> Answer:
@@ -88,26 +89,34 @@ def _create(verbs: Verbs, request: Request) -> Answer:
         return Answer(201, tree=answered(kind, tree, verbs.users))
     if kind.namespaced and not request.target.namespace:
         raise method_not_allowed()
+    warnings = _warnings(request, tree)
     tree = inward(kind, tree)
     stored = verbs.create(_stored_kind(verbs, kind), request.target.namespace, tree, dry=request.is_dry)
-    warning = ""
     if kind.plural == "customresourcedefinitions":
-        warning = "the schema of a CustomResourceDefinition is stored, but not enforced: objects of any shape are taken"
-    return Answer(201, stored, warning=warning)
+        warnings += ("the schema of a CustomResourceDefinition is stored, but not enforced: any shape is taken",)
+    return Answer(201, stored, warnings=warnings)
 
 
 def _put(verbs: Verbs, request: Request) -> Answer:
     kind, key = request.target.kind, request.target.key
-    tree = inward(kind, read_map(request.body, request.media))
+    sent = read_map(request.body, request.media)
+    tree = inward(kind, sent)
     if request.target.part == "scale":
         return Answer(200, tree=subresources.rescale(verbs, kind, key, tree, dry=request.is_dry))
     if request.target.part == "finalize":
         spec = mapping(tree, "spec")
         return Answer(200, verbs.amend(kind, key, lambda new: _finalized(new, spec)))
-    stored_kind = _stored_kind(verbs, kind)
+    stored_kind, warnings = _stored_kind(verbs, kind), _warnings(request, sent)
     is_new = key not in verbs.store.shelf(kind.stored_as).objects
     stored = verbs.update(stored_kind, key, tree, part=request.target.part, dry=request.is_dry)
-    return Answer(201 if is_new else 200, stored)
+    return Answer(201 if is_new else 200, stored, warnings=warnings)
+
+
+def _warnings(request: Request, tree: Map) -> tuple[str, ...]:
+    """Warn of fields that the kind does not know, unless the client wants to hear nothing of them."""
+    if request.query.get("fieldValidation") == "Ignore":
+        return ()
+    return tuple(f'unknown field "{path}"' for path in unknown(request.target.kind, tree))
 
 
 def _patch(verbs: Verbs, request: Request) -> Answer:
@@ -133,7 +142,9 @@ def _patch(verbs: Verbs, request: Request) -> Answer:
     if part == "scale":
         return Answer(200, tree=subresources.rescale(verbs, kind, key, new, dry=request.is_dry))
     stored_kind = _stored_kind(verbs, kind)
-    return Answer(200, verbs.update(stored_kind, key, inward(kind, new), part=part, dry=request.is_dry))
+    warnings = _warnings(request, patch if isinstance(patch, dict) else new)
+    stored = verbs.update(stored_kind, key, inward(kind, new), part=part, dry=request.is_dry)
+    return Answer(200, stored, warnings=warnings)
 
 
 def _act(verbs: Verbs, request: Request) -> Answer:

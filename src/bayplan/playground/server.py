@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from bayplan.api.names import go_quoted
 from bayplan.playground import discovery, openapi
 from bayplan.playground.agenda import Agenda
 from bayplan.playground.bodies import BODY_BYTES_MAX, form_wanted
@@ -47,6 +48,7 @@ from bayplan.playground.watching import Watch, asked
 
 LOOPBACK: Final = "127.0.0.1"
 SLOW_READER_S: Final = 30.0
+WARNING_CHARACTERS_MAX: Final = 200
 FAULTS_PATH: Final = ["bayplan", "faults"]
 FATES_PATH: Final = ["bayplan", "fates"]
 NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
@@ -362,8 +364,11 @@ async def _streamed(request: web.BaseRequest, pieces: Iterable[bytes], slow_read
 
 def _answered(done: Answer, view: View) -> web.Response:
     raw = encoded(done.tree) if done.stored is None else view.raw(done.stored)
-    headers = {**_HEADERS, "Warning": f'299 - "{done.warning}"'} if done.warning else _HEADERS
-    return web.Response(status=done.code, body=raw, headers=headers)
+    response = web.Response(status=done.code, body=raw, headers=_HEADERS)
+    for warning in done.warnings:
+        told = warning[:WARNING_CHARACTERS_MAX].encode("ascii", "replace").decode()
+        response.headers.add("Warning", f"299 - {go_quoted(told)}")
+    return response
 
 
 def _json(tree: Map) -> web.Response:
