@@ -99,8 +99,12 @@ class PodLane:
         known = self._no_node.get(key)
         if known is not None and known[0] == stamp and not pod.status.nominated_node_name:
             return Plan(settings.ATTEMPT, verdicts=(Unplaced(first.uid, known[1]),))  # its like was just told so
+        plans, rows = self.rules.plans(profile), self.table.columns.rows
+        made = plans.made
         verdict = self.rules.ask(pod, profile)
-        spent = settings.ATTEMPT + self.table.columns.rows // settings.ROWS_PER_UNIT
+        spent = settings.ATTEMPT + rows // settings.ROWS_PER_UNIT
+        if plans.made > made or verdict.row is None:
+            spent += rows // settings.ROWS_PER_UNIT_AFRESH
         if verdict.row is not None:
             self._no_node.clear()
             reservations = tuple(one for one in verdict.reservations() if isinstance(one, Reservation))

@@ -16,6 +16,7 @@ LOOK: Final = 1  # at a group of pods that wait
 WOKEN: Final = 1  # each pod
 ATTEMPT: Final = 2
 ROWS_PER_UNIT: Final = 512  # asked in an attempt
+ROWS_PER_UNIT_AFRESH: Final = 16  # asked by every rule: for a plan that is made, and to say why there is no node
 RESTORED: Final = 1  # each object laid on a new table
 
 FAULTS_MAX: Final = 3
