@@ -99,7 +99,8 @@ class Columns:
         if place is None:
             place = self.resources[name] = len(self.resources)
             self._grow(self.capacity, place + 1)
-            self.allocatable[place, : self.rows][~self.live[: self.rows]] = 1  # as a row that is free has of any other
+            for column in (self.allocatable, self.whole):
+                column[place, : self.rows][~self.live[: self.rows]] = 1  # as a row that is free has of any other
         return place
 
     def places(self, names: tuple[str, ...]) -> slice | Rows:

@@ -49,8 +49,9 @@ def test_a_free_row_has_one_of_every_resource() -> None:
     table.drop_node("goes")
     table.columns.resource("example.com/heard-of-later")
 
-    room = {name: int(table.columns.allocatable[place, row]) for name, place in table.columns.resources.items()}
-    assert room == {name: int(name != "pods") for name in table.columns.resources}
+    for column in (table.columns.allocatable, table.columns.whole):
+        room = {name: int(column[place, row]) for name, place in table.columns.resources.items()}
+        assert room == {name: int(name != "pods") for name in table.columns.resources}
 
 
 def test_a_stray_pod_is_counted_once_its_node_comes() -> None:
