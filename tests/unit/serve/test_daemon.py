@@ -3,7 +3,10 @@
 import asyncio
 import gc
 import json
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from http.client import HTTPConnection
@@ -323,6 +326,33 @@ def test_the_port_serves_health_numbers_and_the_configuration(up: Running) -> No
         assert await asyncio.wait_for(task, WITHIN_S) == 0
 
     lived(story)
+
+
+SIGNALLED = """
+import asyncio
+from bayplan.serve.daemon import _Signals
+
+async def live():
+    with _Signals(lambda: print("told", flush=True)):
+        print("up", flush=True)
+        await asyncio.sleep(60)
+
+asyncio.run(live())
+"""
+
+
+def test_a_second_signal_ends_it_at_once() -> None:
+    """With status 1, whatever the first has begun."""
+    command = [sys.executable, "-c", SIGNALLED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(line.strip())
+            process.send_signal(signal.SIGTERM)
+        status = process.wait(WITHIN_S)
+
+    assert (lines, status) == (["up", "told"], 1)
 
 
 def free_port() -> int:
