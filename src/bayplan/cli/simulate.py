@@ -188,7 +188,8 @@ def _manifests(files: Iterable[tuple[str, bytes]], kinds: Kinds) -> tuple[Sequen
     objects = snapshot.cluster().objects
     kept = [thing for thing in objects if not (isinstance(thing, Pod) and waits(thing))]
     if len(kept) < len(objects):
-        note(f"passed over: {len(objects) - len(kept):,} pods that wait; pods to be placed belong into the workload")
+        waiting = tables.counted(len(objects) - len(kept), "waiting pod")
+        note(f"passed over: {waiting}; what is to be placed belongs into the workload")
     for problem in snapshot.refused[:REFUSED_SHOWN_MAX]:
         note(f"refused: {problem}")
     if len(snapshot.refused) > REFUSED_SHOWN_MAX:

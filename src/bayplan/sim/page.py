@@ -148,7 +148,7 @@ svg{display:block;width:100%;height:auto;touch-action:pan-y}svg text{fill:var(--
 font-variant-numeric:tabular-nums}svg text.row{fill:var(--ink);font-size:13px}
 .grid{stroke:var(--rule)}.at{stroke:var(--soft);stroke-dasharray:3 3}
 .at[hidden]{display:none}
-.line{fill:none;stroke-width:1.8;stroke-linejoin:round;vector-effect:non-scaling-stroke}
+.line{fill:none;stroke-linejoin:round;vector-effect:non-scaling-stroke}
 .legend{display:flex;flex-wrap:wrap;gap:4px 16px;font-size:13px;color:var(--soft);margin-bottom:4px}
 .legend i,#tip i{display:inline-block;width:10px;height:10px;border-radius:3px;margin-right:6px}
 .scroll{overflow-x:auto;background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:6px 16px}
@@ -159,6 +159,7 @@ tr:last-child>*{border-bottom:0}footer{margin-top:20px;color:var(--soft);font-si
 #tip{position:fixed;pointer-events:none;background:var(--ink);color:var(--card);border-radius:6px;padding:6px 10px;
 font-size:13px;line-height:1.4;max-width:340px;z-index:1}#tip[hidden]{display:none}
 #tip b{float:right;margin-left:16px;font-variant-numeric:tabular-nums}#tip div{white-space:nowrap}
+@media(max-width:720px){.tiles h2{flex-basis:100%}}
 @media print{.tiles,figure,.scroll{break-inside:avoid}}
 """.replace("\n", "")
 

@@ -81,7 +81,8 @@ def waits(longest_s: float) -> Axis:
 def shares(highest: float = 1) -> Axis:
     """Return an axis of shares, up to the first round one that holds them all."""
     top = next((top for top in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if highest <= top), max(1, highest))
-    marks = [top * step / 4 for step in range(5)]
+    steps = 5 if top in {0.05, 0.5} else 4
+    marks = [top * step / steps for step in range(steps + 1)]
     return Axis(lambda at: at / top, [(mark, f"{100 * mark:.3g}%") for mark in marks], share)
 
 
@@ -100,7 +101,7 @@ def numbers(highest: float) -> Axis:
 def lines(plot: Plot) -> str:
     """Draw lines, with what a pointer shows."""
     drawn = [_grid(plot)]
-    for line in plot.lines:
+    for place, line in enumerate(plot.lines):
         points = [(_x(plot.x.place(x)), _y(plot.y.place(y))) for x, y in line.points]
         if plot.is_stepped:
             path = _stepped(points)
@@ -111,7 +112,8 @@ def lines(plot: Plot) -> str:
             end, ground = points[-1][0] if plot.is_stepped else WIDTH - RIGHT, _y(0)
             area = f"{path}L{end:.1f} {ground}L{points[0][0]:.1f} {ground}Z"
             drawn.append(f'<path d="{area}" fill="{colour}" fill-opacity=".13"/>')
-        drawn.append(f'<path class="line" d="{path}" stroke="{colour}"/>')
+        thick = min(1.8 + 1.4 * (len(plot.lines) - 1 - place), 4.6)  # so that equal lines do not hide each other
+        drawn.append(f'<path class="line" d="{path}" stroke="{colour}" stroke-width="{thick:.1f}"/>')
     drawn.append(f'<line class="at" x1="0" x2="0" y1="{TOP}" y2="{HEIGHT - BOTTOM}" hidden="hidden"/>')
     data = escape(msgspec.json.encode(_pointed(plot)).decode())
     legend = _legend(plot.lines) if len(plot.lines) > 1 else ""

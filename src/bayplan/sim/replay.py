@@ -37,12 +37,14 @@ from bayplan.api.requests import allocatable, fit_request
 from bayplan.core.queue import Settings
 from bayplan.core.scheduler import Core
 from bayplan.core.settings import CoreSettings
+from bayplan.framework.lane import ERROR
 from bayplan.framework.profile import DEFAULT_SCHEDULER, Profile
 from bayplan.sim.course import Course
 from bayplan.sim.turned_down import Reason, TurnedDown
 from bayplan.sim.workloads import Job, Workload, made
 
 BUDGET: Final = 1 << 40  # a turn lasts until there is nothing left to do
+ERRORS_MAX: Final = 10_000  # attempts that end in an error are repeated for ever: something is broken, not full
 QUIET_MS: Final = 60_000  # longer than any backoff: who is not placed by then waits for what does not come
 SETTINGS: Final = CoreSettings(Settings(left_over_ms=None))  # nobody is tried again without a reason
 ENDS, ARRIVES = 0, 1  # at one moment, room is freed before it is asked for
@@ -79,6 +81,7 @@ class Replay:
     def __init__(
         self, cluster: Sequence[Object], workload: Workload, profiles: Mapping[str, Profile], *, seed: int = 0
     ) -> None:
+        self.workload = workload
         self.jobs = workload.jobs
         self.cluster = cluster
         self.core = Untold(_serving(profiles, workload.jobs), seed=seed, with_settings=SETTINGS)
@@ -93,6 +96,9 @@ class Replay:
         self.faults: list[str] = []
         self.digest = sha256()
         self._turned_down = TurnedDown()
+        self._errors = 0  # attempts that ended in one, but for each pod's first
+        self._erring: dict[str, str] = {}  # by uid: what the last attempt said
+        self._is_given_up = False
         self._missing = [len(job.moulds) for job in workload.jobs]  # by job: pods that are not placed yet
         self._job_of: list[int] = []  # by pod
         self._waiting: dict[int, Pod] = {}
@@ -108,7 +114,7 @@ class Replay:
         """Let everything happen; hand out each job as it arrives."""
         self._begin()
         wake_ms, quiet_ms = None, 0
-        while True:
+        while not self._is_given_up:
             # 1 when does something happen next?
             times = [time for time in (self._due[0].at_ms if self._due else None, wake_ms) if time is not None]
             if not times or (not self._due and min(times) > quiet_ms):
@@ -147,9 +153,9 @@ class Replay:
         while True:
             turn = self.core.turn(events, self.now_ms, BUDGET)
             if turn.fault:
-                self.faults.append(f"at {self.now_ms} ms: {turn.fault}")
+                self.faults.append(f"after {self.now_ms // 1000:,} s: {turn.fault}")
             events = self._carried_out(turn.effects)
-            if not events and turn.is_idle:
+            if self._is_given_up or (not events and turn.is_idle):
                 return turn.wake_at_ms
 
     # -- what happens
@@ -178,10 +184,15 @@ class Replay:
                     events += self._bind(effect)
                 case Record():
                     self.attempts_failed += effect.reason == "FailedScheduling"
+                    self._count_error(effect.uid)
                 case PatchStatus():
                     self._turned_down.tell(int(effect.uid), effect.message)
+                    if effect.reason == ERROR:
+                        self._erring[effect.uid] = effect.message
+                    else:
+                        self._erring.pop(effect.uid, None)
                 case Stop():
-                    self.faults.append(effect.cause)
+                    self._give_up(effect.cause)
                 case BindVolume() | SelectNode():
                     events.append(Ended(cause=CAUSE, write=effect.write, ending=Ending.REFUSED, text=NO_VOLUMES))
                 case _:
@@ -197,6 +208,7 @@ class Replay:
         self.course.levels[WAITING] -= 1
         self.placed += 1
         self._turned_down.placed(number)
+        self._erring.pop(bind.uid, None)
         self.digest.update(f"{number} {bind.node} {self.now_ms}\n".encode())
         which = self._job_of[number]
         self._missing[which] -= 1
@@ -206,6 +218,18 @@ class Replay:
         if run_ms is not None:
             heapq.heappush(self._due, Due(self.now_ms + run_ms, ENDS, number))
         return Ended(cause=CAUSE, write=bind.write, ending=Ending.DONE), Seen(cause=CAUSE, thing=pod)
+
+    def _count_error(self, uid: str) -> None:
+        if uid in self._erring:
+            self._errors += 1
+            if self._errors > ERRORS_MAX:
+                self._give_up(f"{ERRORS_MAX:,} attempts ended in an error, the last: {self._erring[uid]}")
+
+    def _give_up(self, why: str) -> None:
+        """End here: nothing that comes after would mean anything."""
+        if not self._is_given_up:
+            self.faults.append(f"given up after {self.now_ms // 1000:,} s: {why}")
+        self._is_given_up = True
 
     # -- what is counted
 

@@ -82,7 +82,7 @@ def reported(replay: Replay, policy: str) -> Report:
         nodes=sum(isinstance(thing, Node) for thing in replay.cluster),
         jobs=len(replay.jobs),
         jobs_started=len(waits),
-        pods=sum(len(job.moulds) for job in replay.jobs),
+        pods=replay.workload.pods,
         pods_placed=replay.placed,
         pods_ended=replay.ended,
         attempts_failed=replay.attempts_failed,

@@ -71,7 +71,7 @@ def test_each_form_is_told_by_its_content(folder: Path, words: tuple[str, ...], 
 
 def test_pods_that_wait_in_manifests_are_passed_over_and_said(folder: Path) -> None:
     """What waits is the workload's to say."""
-    assert "passed over: 1 pods that wait" in simulate(folder, "manifests.yaml", "jobs.csv").err
+    assert "passed over: 1 waiting pod;" in simulate(folder, "manifests.yaml", "jobs.csv").err
 
 
 @pytest.mark.parametrize(("words", "said"), [
@@ -182,6 +182,39 @@ def test_a_rule_of_ones_own_is_asked(folder: Path) -> None:
     assert [(one["text"], one["pods"], one["still"]) for one in ran.json["runs"][0]["reasons"]] == [
         ("closed on Sundays", 4, 4)
     ]
+
+
+def test_a_rule_sees_the_fields_that_it_declares(folder: Path) -> None:
+    """In the templates of a workload, too; nodes of a trace have none."""
+    (folder / "rule.py").write_text(
+        "import bayplan\nimport numpy as np\n\n\n"
+        "@bayplan.filter(reason='not asked for', fields=('pod.metadata.annotations', 'node.status.nodeInfo'))\n"
+        "def asked(pod, nodes):\n    return np.full(len(nodes), (pod.metadata.annotations or {}).get('go') == 'yes')\n",
+        encoding="utf-8",
+    )
+    (folder / "noted.yaml").write_bytes(
+        WORKLOAD.replace(b"{namespace: shop", b"{annotations: {go: 'yes'}, namespace: shop")
+    )
+    placed = [
+        simulate(folder, "nodes.csv", name, "--plugin", "rule.py", "-o", "json").json["runs"][0]["podsPlaced"]
+        for name in ("workload.yaml", "noted.yaml", "pods.csv")
+    ]
+
+    assert placed == [0, 57, 0]
+
+
+def test_a_rule_that_breaks_ends_the_simulation_and_is_named(folder: Path) -> None:
+    """Errors are tried again for ever, and a trace may last for months: who waits for its end learns nothing."""
+    (folder / "rule.py").write_text(
+        "import bayplan\n\n\n@bayplan.filter\ndef broken(pod, nodes):\n    raise KeyError('oh')\n", encoding="utf-8"
+    )
+    (folder / "long.csv").write_text("at_s,run_s\n0,1\n1,1\n100000000,1\n", encoding="utf-8")
+    ran = simulate(folder, "cluster.yaml", "long.csv", "--plugin", "rule.py", "-o", "json")
+
+    assert ran.status == 2
+    assert "fault: default: given up after " in ran.err
+    assert 'plugin "broken"' in ran.err
+    assert ran.json["runs"][0]["lastedS"] < 1_000_000
 
 
 class Page(HTMLParser):
