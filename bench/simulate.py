@@ -1,8 +1,8 @@
 """The simulator's number: a day of 100,000 jobs on 1,000 nodes, in CPU time, as a line of JSON.
 
 The day has a rush: two thirds of the jobs arrive in its first half, and towards its end the nodes' memory runs out, so
-that thousands of attempts find no node.  The limit holds where the bare minimum (bare.py) is what it was when the limit was set, and
-grows on a slower machine.
+that thousands of attempts find no node.  The limit holds where the bare minimum (bare.py) is what it was when the limit
+was set, and grows on a slower machine.
 Not here: other workloads (workloads.toml), and what the simulator does (`bayplan/sim`).
 """
 
