@@ -142,6 +142,10 @@ bench-engine: $(READY)  ## measure decisions against their floors (WORKLOADS="a 
 bench-simulate: $(READY)  ## simulate a day of 100,000 jobs on 1,000 nodes within its limit (FLOOR_SHARE=0.5)
 	@$(BIN)/python -m bench.simulate $(if $(FLOOR_SHARE),--floor-share $(FLOOR_SHARE))
 
+.PHONY: bench-core
+bench-core: $(READY)  ## measure the whole core against its limits (WORKLOADS="a b", FLOOR_SHARE=0.5)
+	@$(BIN)/python -m bench.core $(if $(FLOOR_SHARE),--floor-share $(FLOOR_SHARE)) $(WORKLOADS)
+
 .PHONY: golden
 golden: $(READY)  ## write the expected texts of tests/golden anew; review the diff
 	$(BIN)/python -m pytest --golden tests

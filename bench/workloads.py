@@ -40,21 +40,21 @@ def scene(name: str, rows: int) -> Scene:
 
 def one_shape(drawn: Sequence[Machine]) -> Scene:
     """All pods are of one job."""
-    return Scene(nodes(drawn), waiting([_job(0, (100, 200 * MIB))], 20_000))
+    return Scene(nodes(drawn), waiting([job(0, (100, 200 * MIB))], 20_000))
 
 
 def thousand_shapes(drawn: Sequence[Machine]) -> Scene:
     """200 vectors, each with five sets of constraints."""
     luck = random.Random(2)
     vectors = [(luck.randrange(50, 1000, 10), luck.randrange(64, 2048, 8) * MIB) for _ in range(200)]
-    jobs = [_job(number, vector, spec) for number, (vector, spec) in enumerate(product(vectors, CONSTRAINTS))]
+    jobs = [job(number, vector, spec) for number, (vector, spec) in enumerate(product(vectors, CONSTRAINTS))]
     return Scene(nodes(drawn), waiting(jobs, 20_000))
 
 
 def new_shapes(drawn: Sequence[Machine]) -> Scene:
     """Each pod is its own job's, with a vector of its own."""
     luck = random.Random(3)
-    jobs = [_job(number, (luck.randrange(10, 1000), luck.randrange(MIB, 2 * GIB))) for number in range(4000)]
+    jobs = [job(number, (luck.randrange(10, 1000), luck.randrange(MIB, 2 * GIB))) for number in range(4000)]
     return Scene(nodes(drawn), waiting(jobs, len(jobs)))
 
 
@@ -62,8 +62,8 @@ def no_fit(drawn: Sequence[Machine]) -> Scene:
     """Each pod asks for more than any node has; before each decision a small pod comes to a row, or goes."""
     number = 2000
     large = [(20_000, 16 * MIB), (100, 100 * GIB)]
-    jobs = [_job(place, vector, spec) for place, (vector, spec) in enumerate(product(large, CONSTRAINTS))]
-    luck, small = random.Random(10), Mould(_job(len(jobs), (100, 200 * MIB)), runs=True)
+    jobs = [job(place, vector, spec) for place, (vector, spec) in enumerate(product(large, CONSTRAINTS))]
+    luck, small = random.Random(10), Mould(job(len(jobs), (100, 200 * MIB)), runs=True)
     changes = []
     for place in range(number // 2):
         pod = decode_pod(small.raw(FIRST_RUNNING + place, luck.choice(drawn).name))
@@ -71,7 +71,8 @@ def no_fit(drawn: Sequence[Machine]) -> Scene:
     return Scene(nodes(drawn), waiting(jobs, number), changes, fits=False)
 
 
-def _job(number: int, vector: Vector, spec: Spec | None = None) -> Template:
+def job(number: int, vector: Vector, spec: Spec | None = None) -> Template:
+    """Return a Job's template."""
     name = f"job-{number}"
     labels = {"batch.kubernetes.io/job-name": name, "job-name": name}
     return Template(owner=name, image="work", kind=JOB, cpu_milli=vector[0], memory_bytes=vector[1], labels=labels,
@@ -104,13 +105,13 @@ CONSTRAINTS: Final[tuple[Spec, ...]] = (
 
 def services(drawn: Sequence[Machine]) -> Scene:
     """Spread by the system's defaults."""
-    return _of_services(drawn, [_deployment(number, vector) for number, vector in enumerate(vectors(20, 4))])
+    return _of_services(drawn, [deployment(number, vector) for number, vector in enumerate(vectors(20, 4))])
 
 
 def hard_spread(drawn: Sequence[Machine]) -> Scene:
     """Spread over zones by a hard constraint, and one to a node."""
     pairs = enumerate(vectors(20, 5))
-    return _of_services(drawn, [_deployment(number, vector, spread_apart(number)) for number, vector in pairs])
+    return _of_services(drawn, [deployment(number, vector, spread_apart(number)) for number, vector in pairs])
 
 
 def scoped_spread(drawn: Sequence[Machine]) -> Scene:
@@ -119,14 +120,14 @@ def scoped_spread(drawn: Sequence[Machine]) -> Scene:
     specs = ({"nodeSelector": {"disk": "ssd"}} | spread_apart(number, honours_taints=True) if number % 2
              else spread_apart(number) for number in range(20))  # fmt: skip
     return _of_services(
-        drawn, [_deployment(number, vector, spec) for (number, vector), spec in zip(pairs, specs, strict=True)]
+        drawn, [deployment(number, vector, spec) for (number, vector), spec in zip(pairs, specs, strict=True)]
     )
 
 
 def preferred_affinity(drawn: Sequence[Machine]) -> Scene:
     """Each service likes the zones of another one's pods."""
     pairs = enumerate(vectors(20, 6))
-    return _of_services(drawn, [_deployment(number, vector, liking(number // 2)) for number, vector in pairs])
+    return _of_services(drawn, [deployment(number, vector, liking(number // 2)) for number, vector in pairs])
 
 
 def churn(drawn: Sequence[Machine]) -> Scene:
@@ -134,7 +135,7 @@ def churn(drawn: Sequence[Machine]) -> Scene:
     number, decisions = 60_000, 9000
     vector = vectors(200, 8)
     kinds: Sequence[Callable[[int], Spec]] = (lambda _: {}, spread_apart, lambda number: liking(number // 2))
-    templates = [_deployment(place, vector[place % 200], kinds[place % 3](place)) for place in range(300)]
+    templates = [deployment(place, vector[place % 200], kinds[place % 3](place)) for place in range(300)]
     there = running(templates, number, Placing(drawn))
     owner_of = [place % len(templates) for place in range(number)]
     luck, share, moulds = random.Random(9), Sharer().share, [Mould(template) for template in templates]
@@ -144,7 +145,7 @@ def churn(drawn: Sequence[Machine]) -> Scene:
         changes.append(Change(alive[at], is_gone=True))
         alive[at] = share(decode_pod(moulds[owner_of[at]].raw(place)))
         new.append(alive[at])
-    return Scene([*nodes(drawn), *owners(templates, _services(templates)), *there], new, changes)
+    return Scene([*nodes(drawn), *owners(templates, services_of(templates)), *there], new, changes)
 
 
 def stateful(drawn: Sequence[Machine]) -> Scene:
@@ -152,7 +153,7 @@ def stateful(drawn: Sequence[Machine]) -> Scene:
     number, sets = 5000, 10
     templates = [_stateful_set(place, vector) for place, vector in enumerate(vectors(sets, 11))]
     pods = waiting(templates, number)
-    objects = [*nodes(drawn), *storage_of(drawn), *owners(templates, _services(templates))]
+    objects = [*nodes(drawn), *storage_of(drawn), *owners(templates, services_of(templates))]
     return Scene([*objects, *claims_for(pods)], pods)
 
 
@@ -194,11 +195,12 @@ def liking(other: int) -> Spec:
 
 
 def _of_services(drawn: Sequence[Machine], templates: Sequence[Template]) -> Scene:
-    objects = [*nodes(drawn), *owners(templates, _services(templates))]
+    objects = [*nodes(drawn), *owners(templates, services_of(templates))]
     return Scene(objects, waiting(templates, 20_000))
 
 
-def _deployment(number: int, vector: Vector, spec: Spec | None = None) -> Template:
+def deployment(number: int, vector: Vector, spec: Spec | None = None) -> Template:
+    """Return the template of a Deployment's newest ReplicaSet."""
     revision = f"{number:03}c9f6b7d5"
     labels = {"app": f"a{number}", "pod-template-hash": revision}
     return Template(owner=f"a{number}-{revision}", image=f"a{number}", kind=REPLICA_SET, cpu_milli=vector[0],
@@ -213,7 +215,8 @@ def _stateful_set(number: int, vector: Vector) -> Template:
                     labels={"app": name}, own_labels=own, claim=f"data-{name}")  # fmt: skip
 
 
-def _services(templates: Iterable[Template]) -> Mapping[str, Mapping[str, str]]:
+def services_of(templates: Iterable[Template]) -> Mapping[str, Mapping[str, str]]:
+    """Return a service for each template, by name and selector."""
     return {template.labels["app"]: {"app": template.labels["app"]} for template in templates}
 
 

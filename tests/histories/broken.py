@@ -17,10 +17,9 @@ from bayplan.cluster.table import Table
 from bayplan.cluster.tallies import Tally
 from bayplan.core.binding import Binding, Flight
 from bayplan.core.intake import Intake
-from bayplan.core.waiting import Group
+from bayplan.core.lookouts import Alike, Lookout
 from bayplan.core.wakeups import Looks
 from bayplan.framework.lane import Rejection
-from bayplan.framework.profile import Instance
 from tests.histories.run import tried
 
 TRIED_MOST: Final = 200
@@ -84,10 +83,10 @@ def event_lost(real: Real) -> Real:
 def wakeup_missing(real: Real) -> Real:
     """Whoever waits for room is not woken."""
 
-    def helps(self: Looks, group: Group, instance: Instance, *rest: object) -> bool:
-        return instance.name != "NodeResourcesFit" and bool(real(self, group, instance, *rest))
+    def at(self: Looks, lookout: Lookout) -> Iterator[list[Alike]]:
+        return iter(()) if lookout.instance.name == "NodeResourcesFit" else real(self, lookout)
 
-    return helps
+    return at
 
 
 def tally_off(real: Real) -> Real:
@@ -147,7 +146,7 @@ BREAKS: Final[dict[str, tuple[type, str, Make]]] = {
     "a forget dropped": (Binding, "undo", forget_dropped),
     "a confirm counted twice": (Binding, "confirm", confirm_twice),
     "an event lost": (Intake, "_seen", event_lost),
-    "a wake-up missing": (Looks, "helps", wakeup_missing),
+    "a wake-up missing": (Looks, "at", wakeup_missing),
     "a tally off by one": (Tally, "add", tally_off),
     "a write result ignored": (Binding, "ended", result_ignored),
     "a nomination leaked": (Table, "drop_nomination", nomination_leaked),

@@ -239,7 +239,7 @@ class Table:
         """Forget a pod wherever it is."""
         if uid in self.pods:
             self.remove(uid)
-        else:
+        elif self.strays:
             _drop_from(self.strays, uid)
 
     def is_assumed(self, uid: str) -> bool:
@@ -308,7 +308,8 @@ class Table:
         """Forget where a waiting pod was nominated."""
         nomination = self.nominations.pop(uid, None)
         if nomination is None:
-            _drop_from(self.nominated_away, uid)
+            if self.nominated_away:
+                _drop_from(self.nominated_away, uid)
         else:
             there = self.nominated_on[nomination.row]
             del there[uid]

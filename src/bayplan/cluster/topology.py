@@ -133,7 +133,10 @@ class Topology:
             there = self.table.every.domains(column, scope).taken()
             if besides is not None:
                 there = [domain_id for domain_id in there if domain_id != column.ids[besides]]
-            return tally.domains(column, scope).least(there)
+            domains = tally.domains(column, scope)
+            if not tally.parts and domains.many < len(there):
+                return 0  # fewer have any than there are, and a plain count is never negative
+            return domains.least(there)
 
         return self.recorded(ask, tally)
 

@@ -14,8 +14,6 @@ import enum
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from msgspec.structs import replace
-
 from bayplan.api.claims import PersistentVolume, PersistentVolumeClaim
 from bayplan.api.durations import Duration
 from bayplan.api.messages import Ask, Bind, BindVolume, Effect, Ending, Nominate, Record, SelectNode, who
@@ -26,6 +24,7 @@ from bayplan.cluster.columns import Row
 from bayplan.cluster.reach import reach_terms
 from bayplan.cluster.table import Stray, Table
 from bayplan.core.points import Around, Permitted, Wait, guarded
+from bayplan.core.slow import Slow
 from bayplan.core.waiting import SECOND_MS, Attempt, Result, Waiting
 from bayplan.framework.guard import PluginFault
 from bayplan.framework.lane import ERROR, UNSCHEDULABLE, Placement, Rejection
@@ -98,7 +97,7 @@ class Binding:
     def __init__(self, table: Table, out: list[Effect]) -> None:
         self.table = table
         self.flights: dict[str, Flight] = {}  # by uid
-        self.slow: dict[str, Flight] = {}  # those that wait for permission or volumes
+        self.slow = Slow()  # those that wait for permission or volumes
         self._by_write: dict[int, Flight] = {}
         self.out = out
         self.over: list[Attempt] = []  # attempts that ended in this turn
@@ -119,7 +118,8 @@ class Binding:
             flight.reserved = [self.table.volumes.reserve(pod, one, node) for one in placement.reservations]
         else:
             flight.reserved = list(placement.reserved)
-        self.flights[waiting.uid] = self.slow[waiting.uid] = flight
+        self.flights[waiting.uid] = flight
+        self.slow.add(flight)
         return self._reserve(flight) or self._permit(flight, now_ms)
 
     def _name(self, row: Row) -> str:
@@ -166,6 +166,7 @@ class Binding:
             if isinstance(found, Wait):
                 wait_ms = min(found.seconds * SECOND_MS, PERMIT_MS_MAX)
                 flight.permits[instance.name] = (now_ms + wait_ms, wait_ms // SECOND_MS)
+                self.slow.at(flight.waiting.uid, now_ms + wait_ms)
             elif found is not None:
                 return _rejection(instance, found, "Permit")
         flight.stage = Stage.PERMIT
@@ -186,12 +187,14 @@ class Binding:
         flight = self.flights.get(uid)
         if flight is not None and flight.stage is Stage.PERMIT:
             flight.permits.pop(rule, None)
+            self.slow.stir(uid)
 
     def reject(self, uid: str, rule: str, text: str) -> None:
         """Turn down a pod that waits; whoever says so first is heard."""
         flight = self.flights.get(uid)
         if flight is not None and flight.stage is Stage.PERMIT and flight.refused is None:
             flight.refused = _late(rule, text)
+            self.slow.stir(uid)
 
     # 2 go on
 
@@ -218,17 +221,22 @@ class Binding:
 
     def _pre_bind(self, flight: Flight, now_ms: int) -> None:
         flight.stage = Stage.VOLUMES
-        flight.deadline_ms = now_ms + _volumes_seconds(flight) * SECOND_MS
+        if flight.reservations:
+            flight.deadline_ms = now_ms + _volumes_seconds(flight) * SECOND_MS
+            self.slow.at(flight.waiting.uid, flight.deadline_ms)
         me = who(flight.pod, flight.cause)
         for reserved in flight.reserved:
             for old_volume, volume in reserved.volumes:
                 claim = volume.spec.claim_ref
                 if volume is not old_volume and claim is not None:
                     name = volume.metadata.name
-                    self._write(flight, BindVolume(**me, volume=name, claim=claim.name, claim_uid=claim.uid))
+                    number = self._numbered(flight)
+                    effect = BindVolume(**me, write=number, volume=name, claim=claim.name, claim_uid=claim.uid)
+                    self._write(flight, effect)
             for old_claim, chosen in reserved.claims:
                 if old_claim.metadata.annotations != chosen.metadata.annotations:
-                    self._write(flight, SelectNode(**me, claim=chosen.metadata.name, node=flight.node))
+                    number, name = self._numbered(flight), chosen.metadata.name
+                    self._write(flight, SelectNode(**me, write=number, claim=name, node=flight.node))
 
     def _volumes_problem(self, flight: Flight) -> str | None:
         """Say what is wrong with the volumes: a text, nothing yet (empty), or None when all are bound."""
@@ -263,15 +271,19 @@ class Binding:
 
     def _bind(self, flight: Flight) -> None:
         flight.stage = Stage.BIND
-        self.slow.pop(flight.waiting.uid, None)
-        self._write(flight, Bind(**who(flight.pod, flight.cause), node=flight.node))
+        self.slow.drop(flight.waiting.uid)
+        me = who(flight.pod, flight.cause)
+        self._write(flight, Bind(**me, write=self._numbered(flight), node=flight.node))
+
+    def _numbered(self, flight: Flight) -> int:
+        """Return the number of a write whose end is told to a flight."""
+        number = self.next_write()
+        self._by_write[number] = flight
+        return number
 
     def _write(self, flight: Flight, effect: Written) -> None:
-        number = self.next_write()
-        numbered = replace(effect, write=number)
-        flight.writes[number] = numbered
-        self._by_write[number] = flight
-        self.out.append(numbered)
+        flight.writes[effect.write] = effect
+        self.out.append(effect)
 
     def next_write(self) -> int:
         """Return a number under which the end of a write or read is told."""
@@ -378,7 +390,7 @@ class Binding:
 
     def _drop(self, uid: str) -> Flight | None:
         flight = self.flights.pop(uid, None)
-        self.slow.pop(uid, None)
+        self.slow.drop(uid)
         if flight is not None:
             for write in flight.writes:
                 self._by_write.pop(write, None)
@@ -403,9 +415,8 @@ class Binding:
 
     def take_again(self, thing: PersistentVolume | PersistentVolumeClaim) -> None:
         """Keep a volume or claim taken that an event has just told of as it was before."""
-        for flight in self.slow.values():
-            if flight.reservations:
-                flight.reserved = [self._again(reserved, thing) for reserved in flight.reserved]
+        for flight in self.slow.with_volumes():
+            flight.reserved = [self._again(reserved, thing) for reserved in flight.reserved]
 
     def _again(self, reserved: Reserved, thing: PersistentVolume | PersistentVolumeClaim) -> Reserved:
         books, name = self.table.volumes, thing.metadata.name
@@ -418,10 +429,10 @@ class Binding:
             return reserved._replace(volumes=tuple(pairs))
         return reserved
 
-    def again(self, table: Table) -> None:
-        """Assume and reserve on a table built anew what is in flight."""
+    def again(self, table: Table) -> Iterator[Flight]:
+        """Assume and reserve on a table built anew what is in flight, one after another."""
         self.table = table
-        for flight in self.flights.values():
+        for flight in list(self.flights.values()):
             table.drop_nomination(flight.waiting.uid)
             row = table.row_of.get(flight.node)
             if row is None:
@@ -437,6 +448,7 @@ class Binding:
             if flight.stage is Stage.BIND and not flight.writes:
                 flight.stage = Stage.BOUND  # how its write ended was lost
             self.ask_whether_bound(flight)
+            yield flight
 
     def _can_reserve(self, flight: Flight, reservation: Reservation) -> bool:
         taking, books = reservation.named(flight.pod), self.table.volumes
@@ -444,12 +456,6 @@ class Binding:
         return all(volume in books.volumes.entries for volume in taking.bind.values()) and all(
             f"{namespace}/{claim}" in books.claims.entries for claim in (*taking.bind, *taking.provision)
         )
-
-    def next_ms(self) -> int | None:
-        """Return when the next flight has waited too long."""
-        times = [until for flight in self.slow.values() for until, _ in flight.permits.values()]
-        times += [one.deadline_ms for one in self.slow.values() if one.stage is Stage.VOLUMES and not one.writes]
-        return min(times, default=None)
 
 
 def _rejection(instance: Instance, found: Outcome, point: str) -> Rejection | None:

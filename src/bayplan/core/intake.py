@@ -15,7 +15,7 @@ import numpy as np
 
 from bayplan.api.claims import PersistentVolume, PersistentVolumeClaim
 from bayplan.api.messages import Answered, Ended, Event, Gone, Listed, Seen
-from bayplan.api.objects import Object, Pod, uid_of
+from bayplan.api.objects import Node, Object, Pod, uid_of
 from bayplan.cluster import fold
 from bayplan.cluster.table import FINISHED
 from bayplan.core import settings
@@ -25,13 +25,12 @@ from bayplan.core.waiting import Group, Place
 from bayplan.core.wakeups import Looks, Since, changes_of, own_changes
 from bayplan.framework.lane import Rejection
 from bayplan.framework.plugin import Change
-from bayplan.framework.profile import Instance
 
 if TYPE_CHECKING:
     from bayplan.core.scheduler import Core
 
 WOKEN_AT_ONCE: Final = 16
-LOOKED_AT_ONCE: Final = 64  # known objects, for one that is on a list no more
+COMPARED_AT_ONCE: Final = 256
 
 
 class Intake:
@@ -40,11 +39,11 @@ class Intake:
     def __init__(self, core: Core) -> None:
         self._core = core
         self.cause = ""  # of what is being done now
-        self.is_stirred = False  # those on their way may be able to go on
         self._changes: set[Change] = set()
         self._names: set[str] = set()  # of nodes on which something happened
         self._position = 0  # in the table's log of rows
         self._is_anywhere = False
+        self._reread_at = (-1, -1)  # versions of what shapes depend on, when all who wait were read last
 
     def take(self, event: Event) -> Iterator[int] | None:
         """Take in an event; return the steps that it takes, if it takes several."""
@@ -86,7 +85,7 @@ class Intake:
         self.note(changes_of(old, thing), meta_of(thing).name)
         if isinstance(thing, PersistentVolume | PersistentVolumeClaim):
             core.binding.take_again(thing)
-            self.is_stirred = True
+            core.binding.slow.stir_by(thing)
         return True
 
     def _gone(self, thing: Object) -> None:
@@ -108,7 +107,7 @@ class Intake:
         self.note(changes_of(old, None), _node_of(old))
         fold.drop(core.table, old)
         if isinstance(old, PersistentVolume | PersistentVolumeClaim):
-            self.is_stirred = True
+            core.binding.slow.stir_by(old)
 
     def _seen_pod(self, old: Pod | None, pod: Pod) -> None:
         if pod.spec.node_name or pod.status.phase in FINISHED:
@@ -182,7 +181,7 @@ class Intake:
         """Take in all objects of a kind, one after another; then let go of what is not there any more."""
         core = self._core
         here = {(event.kind, namespace, name) for namespace, name in event.unread}  # as it was last understood
-        news = gone = 0
+        news = 0
         for thing in event.things:
             here.add(key_of(thing))
             self.cause = event.cause or "listed"
@@ -192,19 +191,20 @@ class Intake:
                 if flight is not None:
                     core.binding.ask_whether_bound(flight)  # the list may be older than the write
             self.cause = ""
-            yield settings.EVENT
-        for count, key in enumerate(core.known.keys()):
-            lost = core.known.get(*key) if key[0] == event.kind and key not in here else None
-            if lost is not None:
-                self.cause = event.cause or "listed"
-                self._gone(lost)
-                self.cause = ""
-                gone += 1
+            yield cost_of(thing)
+        missing = []
+        for count, thing in enumerate(core.known.of_kind(event.kind)):
+            if key_of(thing) not in here:
+                missing.append(thing)
+            if count % COMPARED_AT_ONCE == 0:
                 yield settings.EVENT
-            elif count % LOOKED_AT_ONCE == 0:
-                yield settings.EVENT
-        if news or gone:
-            core.notes.append(f"listing {event.kind}: {news} new or changed, {gone} gone unheard")
+        for thing in missing:
+            self.cause = event.cause or "listed"
+            self._gone(thing)
+            self.cause = ""
+            yield cost_of(thing)
+        if news or missing:
+            core.notes.append(f"listing {event.kind}: {news} new or changed, {len(missing)} gone unheard")
 
     # -- writes and reads
 
@@ -215,7 +215,7 @@ class Intake:
             core.settling.ended(event.write, event.ending)  # else it is late, or told twice
             return
         rejection = core.binding.ended(flight, event.write, event.ending, event.text)
-        self.is_stirred = True
+        core.binding.slow.stir(flight.waiting.uid)
         if rejection is not None:
             core.fail(flight.waiting, rejection)
 
@@ -233,7 +233,7 @@ class Intake:
             self._gone(flight.pod)
         if core.binding.flight_of(event.write) is None:
             return  # what was read has settled it
-        self.is_stirred = True
+        core.binding.slow.stir(flight.waiting.uid)
         rejection = core.binding.answered(flight, event.write, event.thing)
         if rejection is not None:
             core.fail(flight.waiting, rejection)
@@ -271,46 +271,59 @@ class Intake:
         self._position = table.row_log.position
         if not core.queue.has_parked:
             return
-        looks = Looks(table, Since(changes, rows))
+        yield from self._reread()
+        looks, why = Looks(table, Since(changes, rows)), ", ".join(sorted(changes))
         for profile in core.profiles.values():
             for instance in looks.candidates(profile):
                 for waiting in list(core.queue.gated(profile, instance.name)):
-                    core.queue.wake(waiting, f"{', '.join(sorted(changes))}", core.now_ms)
+                    core.queue.wake(waiting, why, core.now_ms)
                     yield settings.WOKEN
-                for group in list(core.queue.groups(profile, instance.name)):
+                lookout = core.queue.lookout(profile, instance.name)
+                for passing in () if lookout is None else looks.at(lookout):
                     yield settings.LOOK
-                    yield from self._look(looks, group, instance, ", ".join(sorted(changes)))
+                    for group in [group for alike in passing for group in alike.groups]:
+                        yield from self._wake(group, why)
 
-    def _look(self, looks: Looks, group: Group, instance: Instance, why: str) -> Iterator[int]:
+    def _wake(self, group: Group, why: str) -> Iterator[int]:
+        for count, waiting in enumerate(list(group.members.values())):
+            self._core.queue.wake(waiting, why, self._core.now_ms)
+            if count % WOKEN_AT_ONCE == WOKEN_AT_ONCE - 1:
+                yield WOKEN_AT_ONCE * settings.WOKEN
+
+    def _reread(self) -> Iterator[int]:
+        """Read those who wait again where their shapes may be others by now."""
         core = self._core
-        for one in [group, *self._regroup(group, list(group.members))]:
-            first = next(iter(one.members.values()), None)
-            if first is None or one.shape is None or not looks.helps(one, instance, one.shape, first.pod):
-                continue
-            for count, waiting in enumerate(list(one.members.values())):
-                core.queue.wake(waiting, why, core.now_ms)
-                if count % WOKEN_AT_ONCE == WOKEN_AT_ONCE - 1:
+        stamp = core.shape_stamp(None)
+        if stamp == self._reread_at:
+            return
+        for group in list(core.queue.all_groups()):
+            known = core.shape_stamp(group)
+            if group.known != known:
+                uids = list(group.members)
+                for start in range(0, len(uids), WOKEN_AT_ONCE):
+                    self._regroup(group, uids[start : start + WOKEN_AT_ONCE])
                     yield WOKEN_AT_ONCE * settings.WOKEN
+                group.known = known
+        self._reread_at = stamp
 
-    def _regroup(self, group: Group, uids: list[str]) -> list[Group]:
-        """Put pods whose shape is another by now among those that are like them; return where they went."""
+    def forget_reading(self) -> None:
+        """Have everybody read again: versions of another table say nothing."""
+        self._reread_at = (-1, -1)
+
+    def _regroup(self, group: Group, uids: list[str]) -> None:
+        """Put pods whose shape is another by now among those that are like them."""
         core = self._core
-        reader = core.lane.reader
-        stamp = core.shape_stamp(group)
-        if group.known == stamp and len(uids) == len(group.members) > 1:
-            return []
-        others: dict[int, Group] = {}
         for uid in uids:
             waiting = group.members[uid]
-            shape = reader.shape(waiting.pod)
-            reader.forget(uid)
+            shape = core.lane.reader.shape(waiting.pod)
+            core.lane.reader.forget(uid)
             if shape is not group.shape:
                 core.queue.regroup(waiting, Rejection("", "", group.by, shape, group.is_late))
-                if waiting.group is not None:
-                    others[id(waiting.group)] = waiting.group
-        if len(uids) > 1:
-            group.known = stamp
-        return list(others.values())
+
+
+def cost_of(thing: Object) -> int:
+    """Return the work units of folding an object in."""
+    return settings.OF_NODE if isinstance(thing, Node) else settings.EVENT
 
 
 def _node_of(thing: Object) -> str:

@@ -1,8 +1,9 @@
-"""Known objects: what the API server was last heard to have, each kept as decoded, in order of arrival.
+"""Known objects: what the API server was last heard to have, each kept as decoded.
 
 The table is made from them, and can be made from them again.  An object that changes keeps its place in that order; an
 older form of one that is known is refused, so what is told twice or too late does no harm.
-Invariant: one object per kind, namespace and name: the newest that was heard of.
+Invariant: one object per kind, namespace and name: the newest that was heard of; the order of arrival holds within a
+namespace.
 Not here: what follows from an object (scheduler.py).
 """
 
@@ -33,33 +34,38 @@ class Known:
     """All objects heard of."""
 
     def __init__(self) -> None:
-        self._things: dict[Key, Object] = {}
+        self._kinds: dict[str, dict[str, dict[str, Object]]] = {}  # by kind, namespace and name
 
     def __iter__(self) -> Iterator[Object]:
-        return iter(self._things.values())
+        for kind in list(self._kinds):
+            yield from self.of_kind(kind)
 
     def __len__(self) -> int:
-        return len(self._things)
+        return sum(len(names) for namespaces in self._kinds.values() for names in namespaces.values())
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         """Return an object, or None."""
-        return self._things.get((kind, namespace, name))
+        return self._kinds.get(kind, {}).get(namespace, {}).get(name)
 
     def like(self, thing: Object) -> Object | None:
         """Return what is known under an object's name."""
-        return self._things.get(key_of(thing))
+        meta = meta_of(thing)
+        return self.get(type(thing).__name__, meta.namespace, meta.name)
 
     def put(self, thing: Object) -> None:
         """Keep an object, new or changed."""
-        self._things[key_of(thing)] = thing
+        meta = meta_of(thing)
+        self._kinds.setdefault(type(thing).__name__, {}).setdefault(meta.namespace, {})[meta.name] = thing
 
     def drop(self, thing: Object) -> None:
         """Let an object go."""
-        self._things.pop(key_of(thing), None)
+        meta = meta_of(thing)
+        self._kinds.get(type(thing).__name__, {}).get(meta.namespace, {}).pop(meta.name, None)
 
-    def keys(self) -> list[Key]:
-        """Return the names of all objects that are known now."""
-        return list(self._things)
+    def of_kind(self, kind: str) -> Iterator[Object]:
+        """Return all objects of a kind, as they are when a namespace's turn comes."""
+        for names in list(self._kinds.get(kind, {}).values()):
+            yield from list(names.values())
 
 
 def is_older(thing: Object, known: Object) -> bool:

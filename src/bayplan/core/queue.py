@@ -13,16 +13,20 @@ from __future__ import annotations
 import heapq
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator
+from itertools import islice
 from typing import Final, NamedTuple
 
 from bayplan.api.objects import Pod, uid_of
+from bayplan.core.lookouts import Lookout
 from bayplan.core.waiting import SECOND_MS, Backoff, Group, Held, Place, Waiting, backs_off
 from bayplan.framework.lane import Entity, Rejection
 from bayplan.framework.plugin import Change
-from bayplan.framework.profile import Profile
+from bayplan.framework.profile import Instance, Profile
 
 FLUSH_EVERY_MS: Final = 30 * SECOND_MS
 LEFT_OVER_MS: Final = 300 * SECOND_MS
+MOVED_MOST: Final = 64
+"""How many are moved in one step."""
 
 TAKEN_FROM: Final = frozenset({Place.ACTIVE, Place.BACKING_OFF, Place.UNSCHEDULABLE, Place.SESSION})
 """Where a pod may be when a lane decides about it."""
@@ -64,7 +68,8 @@ class Queue:
         self._backoff: list[_Entry] = []  # turned down by rules: may be taken early
         self._errors: list[_Entry] = []
         self._groups: dict[GroupKey, Group] = {}
-        self._groups_of: dict[tuple[int, str], dict[Group, None]] = {}  # by profile and rule
+        self._lookouts: dict[tuple[int, str], Lookout] = {}  # by profile and rule
+        self.stamp: Callable[[Group], tuple[int, int]] = lambda _: (-1, -1)  # what rises when shapes may be others
         self._gated: dict[tuple[int, str], dict[str, Waiting]] = {}  # by profile and rule
         self._parked: dict[str, Waiting] = {}  # waiting for a change or gated, the longest first
         self._sessions: dict[int, dict[str, Waiting]] = {}  # by profile: whom its lane asks for in its own time
@@ -226,14 +231,19 @@ class Queue:
 
     # -- waking
 
+    def lookout(self, profile: Profile, rule: str) -> Lookout | None:
+        """Return who waits for a rule, if anybody does."""
+        return self._lookouts.get((id(profile), rule))
+
     @property
     def has_parked(self) -> bool:
         """Whether anybody waits for a change, or is held back."""
         return bool(self._parked)
 
-    def groups(self, profile: Profile, rule: str) -> Collection[Group]:
-        """Return who waits for a rule."""
-        return self._groups_of.get((id(profile), rule), {}).keys()
+    def forget_memos(self) -> None:
+        """Forget what rules found on a table that is given up."""
+        for lookout in self._lookouts.values():
+            lookout.forget()
 
     def all_groups(self) -> Collection[Group]:
         """Return everybody who waits for a change."""
@@ -271,10 +281,10 @@ class Queue:
             self._join(waiting, rejection)
 
     def tick(self, now_ms: int) -> int:
-        """End backoffs and move who has waited long; return how many moved."""
+        """End backoffs and move who has waited long, so many at a time; return how many moved."""
         moved = 0
         for heap in (self._backoff, self._errors):
-            while (waiting := self._peek(heap)) is not None and not backs_off(waiting, now_ms):
+            while moved < MOVED_MOST and (waiting := self._peek(heap)) is not None and not backs_off(waiting, now_ms):
                 heapq.heappop(heap)
                 self._enter_active(waiting, "its backoff ended")
                 moved += 1
@@ -295,13 +305,13 @@ class Queue:
         longest_ms, moved = self.settings.left_over_ms, 0
         if longest_ms is None or now_ms < self._next_flush_ms:
             return 0
-        self._next_flush_ms = (now_ms // FLUSH_EVERY_MS + 1) * FLUSH_EVERY_MS
-        for waiting in list(self._parked.values()):
-            if now_ms - waiting.flushed_ms <= longest_ms:
-                break
+        due = (one for one in self._parked.values() if now_ms - one.flushed_ms > longest_ms)
+        for waiting in list(islice(due, MOVED_MOST)):
             waiting.flushed_ms = now_ms
             self._requeue(waiting, "it has waited long", now_ms)
             moved += 1
+        if moved < MOVED_MOST:
+            self._next_flush_ms = (now_ms // FLUSH_EVERY_MS + 1) * FLUSH_EVERY_MS
         return moved
 
     # -- from place to place
@@ -363,8 +373,13 @@ class Queue:
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = Group(waiting.profile, rejection)
-            for rule in sorted(rejection.by):
-                self._groups_of.setdefault((id(waiting.profile), rule), {})[group] = None
+            group.known = self.stamp(group)
+            for instance in self._known_rules(group):
+                at = id(group.profile), instance.name
+                lookout = self._lookouts.get(at)
+                if lookout is None:
+                    lookout = self._lookouts[at] = Lookout(instance, group.profile)
+                lookout.join(group)
         group.members[waiting.uid] = waiting
         waiting.group = group
 
@@ -377,19 +392,31 @@ class Queue:
         if group.members:
             return
         del self._groups[id(group.profile), id(group.shape), group.by, group.is_late]
-        for rule in group.by:
-            there = self._groups_of[id(group.profile), rule]
-            del there[group]
-            if not there:
-                del self._groups_of[id(group.profile), rule]
+        for instance in self._known_rules(group):
+            lookout = self._lookouts[id(group.profile), instance.name]
+            lookout.leave(group)
+            if not lookout:
+                del self._lookouts[id(group.profile), instance.name]
+
+    @staticmethod
+    def _known_rules(group: Group) -> list[Instance]:
+        named = group.profile.named
+        return [named[rule] for rule in sorted(group.by) if rule in named]
 
     def _leave(self, waiting: Waiting) -> None:
         """Take a pod out of the place where it is."""
         waiting.ticket += 1
-        self._parked.pop(waiting.uid, None)
-        self._gated.get((id(waiting.profile), waiting.held_by), {}).pop(waiting.uid, None)
-        self._sessions.get(id(waiting.profile), {}).pop(waiting.uid, None)
-        self._ungroup(waiting)
+        match waiting.place:
+            case Place.UNSCHEDULABLE:
+                self._parked.pop(waiting.uid, None)
+                self._ungroup(waiting)
+            case Place.GATED:
+                self._parked.pop(waiting.uid, None)
+                self._gated[id(waiting.profile), waiting.held_by].pop(waiting.uid, None)
+            case Place.SESSION:
+                self._sessions[id(waiting.profile)].pop(waiting.uid, None)
+            case _:
+                pass
 
     def _first(self, heap: list[_Entry]) -> Waiting | None:
         waiting = self._peek(heap)
@@ -434,8 +461,7 @@ class Queue:
 
 def wakers(profile: Profile, rules: Collection[str]) -> Iterator[frozenset[Change] | None]:
     """Return what each of some rules waits for; None: anything."""
-    for instances in profile.points.values():
-        for instance in instances:
-            if instance.name in rules:
-                wakes = instance.plugin.wakes
-                yield None if wakes is None else frozenset(wakes)
+    for rule in rules:
+        if rule in profile.named:
+            wakes = profile.named[rule].plugin.wakes
+            yield None if wakes is None else frozenset(wakes)

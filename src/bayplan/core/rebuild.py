@@ -31,7 +31,7 @@ def rebuilt(core: Core, failed: list[Waiting], asks: list[int]) -> Iterator[int]
     for waiting in failed:
         core.binding.forget(waiting.uid)
     table = Table()
-    for thing in list(core.known):
+    for thing in core.known:
         try:
             fold.put(table, thing)
         except Exception as error:  # noqa: BLE001 - one object that nobody can lay must not keep the others from it
@@ -40,7 +40,8 @@ def rebuilt(core: Core, failed: list[Waiting], asks: list[int]) -> Iterator[int]
         yield settings.RESTORED
     core.adopt(table)
     yield from _reconciled(core)
-    core.binding.again(table)
+    for _ in core.binding.again(table):
+        yield settings.RESTORED
     for write in asks:  # they were not sent: nobody would ever answer
         flight = core.binding.flight_of(write)
         if flight is not None:
@@ -50,7 +51,7 @@ def rebuilt(core: Core, failed: list[Waiting], asks: list[int]) -> Iterator[int]
             core.queue.back(waiting, OURS, core.now_ms)
     yield from _regrouped(core)
     core.intake.note_anything()
-    core.intake.is_stirred = True
+    core.binding.slow.stir_all()
 
 
 def _reconciled(core: Core) -> Iterator[int]:
@@ -58,6 +59,7 @@ def _reconciled(core: Core) -> Iterator[int]:
     placed: dict[str, Pod] = {}
     for thing in core.known:
         if isinstance(thing, Pod):
+            yield settings.RESTORED
             is_placed = bool(thing.spec.node_name) or thing.status.phase in FINISHED
             (placed if is_placed else waiting)[uid_of(thing)] = thing
     for uid in list(core.binding.flights):

@@ -16,7 +16,20 @@ from typing import NamedTuple
 
 import msgspec
 
-from bayplan.api.messages import AnyEffect, Ask, Effect, Event, Listed, Nominate, PatchStatus, Record, Stop, who
+from bayplan.api.messages import (
+    AnyEffect,
+    Ask,
+    Effect,
+    Event,
+    Gone,
+    Listed,
+    Nominate,
+    PatchStatus,
+    Record,
+    Seen,
+    Stop,
+    who,
+)
 from bayplan.api.objects import Pod
 from bayplan.cluster.columns import Row
 from bayplan.cluster.shapes import VOLUMES
@@ -24,7 +37,7 @@ from bayplan.cluster.table import Table
 from bayplan.cluster.view import View
 from bayplan.core import settings
 from bayplan.core.binding import Binding, Stage
-from bayplan.core.intake import Intake
+from bayplan.core.intake import Intake, cost_of
 from bayplan.core.known import Known
 from bayplan.core.pod_lane import PodLane
 from bayplan.core.points import sorting
@@ -83,12 +96,12 @@ class Core:
         self._make_lanes()
         first = next(iter(self.profiles.values()))
         self.queue = Queue(sorting(first), self._held, self._tell_place, with_settings.queue)
+        self.queue.stamp = self.shape_stamp
         self.binding = Binding(self.table, [])
         self.intake = Intake(self)
         self.now_ms = 0
         self.turns = 0
         self.may_try = True  # False: what happens is taken in, and nobody is tried: others lead, or it is to end
-        self.has_permits = any(self.binding.around(profile).permitting for profile in self.profiles.values())
         self.out: list[Effect] = self.binding.out
         self.notes: list[str] = []
         self._inbox: deque[Event] = deque()
@@ -154,14 +167,14 @@ class Core:
             job = self.intake.take(event)
             if job is not None:
                 self._jobs.append((job, event))
-            return settings.EVENT
+            return cost_of(event.thing) if isinstance(event, Seen | Gone) else settings.EVENT
         if self._late:
             self.settling.settle_late(self._late.popleft())
             return settings.ATTEMPT
         if self.intake.has_changes:
             self._jobs.append((self.intake.waking(), None))
             return 1
-        moved = self.queue.tick(self.now_ms) + self._advance_all()
+        moved = self.queue.tick(self.now_ms) + self._advance_next()
         return moved or (self._plan() if self.may_try else 0)
 
     def _has_work(self) -> bool:
@@ -170,28 +183,27 @@ class Core:
             or self._inbox
             or self._late
             or self.intake.has_changes
-            or self.intake.is_stirred
+            or self.binding.slow.has_due(self.now_ms)
             or (self.may_try and (self._paused or self.queue.has_next() or self._due()))
         )
 
     def _next_ms(self) -> int | None:
-        times = [self.queue.next_ms(self.now_ms), self.binding.next_ms()]
+        times = [self.queue.next_ms(self.now_ms), self.binding.slow.next_ms()]
         times += [lane.next_ms() for lane in self._with_sessions]
         return min((time for time in times if time is not None), default=None)
 
     # -- 1 those on their way
 
-    def _advance_all(self) -> int:
-        due = self.binding.next_ms()
-        if not self.intake.is_stirred and (due is None or due > self.now_ms):
+    def _advance_next(self) -> int:
+        """Let one of those who wait on their way go on, if anything happened that concerns it."""
+        if not self.binding.slow.has_due(self.now_ms):
             return 0
-        self.intake.is_stirred = False
-        slow = list(self.binding.slow.values())
-        for flight in slow:
+        flight = self.binding.slow.take(self.now_ms)
+        if flight is not None:
             self.trying = flight.waiting
             self.advance(flight.waiting)
             self.trying = None
-        return len(slow)
+        return settings.ADVANCED
 
     def advance(self, waiting: Waiting) -> None:
         """Let a pod on its way go on as far as it can."""
@@ -322,16 +334,18 @@ class Core:
             self._faults.popleft()
         return len(self._faults) >= settings.FAULTS_MAX
 
-    def shape_stamp(self, group: Group) -> tuple[int, int]:
-        """Return what rises when the shapes of some pods that wait may be others."""
+    def shape_stamp(self, group: Group | None) -> tuple[int, int]:
+        """Return what rises when the shapes of some pods that wait, or of any, may be others."""
         table = self.table
-        has_volumes = group.shape is None or group.shape.part(VOLUMES) is not None
+        has_volumes = group is None or group.shape is None or group.shape.part(VOLUMES) is not None
         return (table.meanings.value + table.avoided.version, table.volumes.version if has_volumes else 0)
 
     def adopt(self, table: Table) -> None:
         """Go on with a table that was built anew."""
         self.table = table
         self.lane = PodLane(table, self.profiles, seed=self.lane.rules.start)
+        self.queue.forget_memos()
+        self.intake.forget_reading()
         self._make_lanes()
 
     def _make_lanes(self) -> None:
@@ -347,10 +361,10 @@ class Core:
     # -- what the queue asks, and what is told of it
 
     def _held(self, waiting: Waiting) -> Held | None:
-        guard = Guard(waiting.pod)
+        guard, view = Guard(waiting.pod), View(self.table)
         for instance in waiting.profile.pre_enqueue:
             try:
-                outcome = guard.pre_enqueue(instance, View(self.table))
+                outcome = guard.pre_enqueue(instance, view)
             except PluginFault as fault:
                 return Held(instance.name, str(fault))
             if outcome is not None:

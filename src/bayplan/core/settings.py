@@ -11,13 +11,15 @@ from typing import Final, NamedTuple
 
 from bayplan.core.queue import Settings as QueueSettings
 
-EVENT: Final = 1  # folded in
+EVENT: Final = 2  # folded in
+OF_NODE: Final = 4  # folded in: many columns are written
 LOOK: Final = 1  # at a group of pods that wait
 WOKEN: Final = 1  # each pod
 ATTEMPT: Final = 2
 ROWS_PER_UNIT: Final = 512  # asked in an attempt
 ROWS_PER_UNIT_AFRESH: Final = 16  # asked by every rule: for a plan that is made, and to say why there is no node
-RESTORED: Final = 1  # each object laid on a new table
+ADVANCED: Final = 1  # one that waited on its way
+RESTORED: Final = 3  # each object laid on a new table
 
 FAULTS_MAX: Final = 3
 FAULTS_WITHIN_MS: Final = 60_000

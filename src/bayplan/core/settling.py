@@ -81,7 +81,6 @@ class Settling:
         for waiting in started:
             core.trying = waiting
             core.advance(waiting)
-        core.intake.is_stirred |= core.has_permits  # one may have let others go
         core.trying = None
 
     def _refuse(

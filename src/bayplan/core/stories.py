@@ -50,7 +50,7 @@ class Stories:
             story = []  # a deque would take a block of 64 places for the one or two lines that most have
         self._stories[uid] = story
         story.append(line)
-        self.bytes += line.bytes
+        self.bytes += LINE_BYTES + len(line.cause) + len(line.what) + len(line.why)
         if len(story) > LINES_MAX:
             self.bytes -= story.pop(0).bytes
         while self.bytes > self._bytes_max and len(self._stories) > 1:

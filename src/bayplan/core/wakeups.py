@@ -2,8 +2,8 @@
 
 What an object's change is called follows from its old and its new form.  A group of pods that wait for the same rules
 is woken when one of these rules waits for such a change and now lets the pod pass: on a row that changed or, where the
-rule's answer does not live in the row, on any.  A look is remembered by rule and part while nothing changes, so a
-thousand shapes with twenty requests cost twenty looks.
+rule's answer does not live in the row, on any.  One look answers for a rule and part, so a thousand shapes with twenty
+requests cost twenty looks; where rules can be stacked, it answers for all parts.
 Invariant: waking too often is allowed, too seldom never (tests/histories compare with who would fit).
 Not here: moving who is woken (queue.py).
 """
@@ -20,13 +20,16 @@ from bayplan.api.objects import Namespace, Node, Object, Pod
 from bayplan.api.requests import fit_request
 from bayplan.api.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
 from bayplan.cluster.columns import Rows
-from bayplan.cluster.shapes import VOLUMES, Shape
+from bayplan.cluster.shapes import VOLUMES
 from bayplan.cluster.table import FINISHED, Table
 from bayplan.cluster.view import View
-from bayplan.core.waiting import Group
-from bayplan.framework.guard import Guard, PluginFault
-from bayplan.framework.plugin import EVERYTHING, FITS, KEYS, Change, Failed, Rejected
+from bayplan.core.lookouts import Alike, Lookout, Stack
+from bayplan.framework.memo import Duty
+from bayplan.framework.plugin import KEYS, Change, Failed, Rejected
 from bayplan.framework.profile import Instance, Profile
+
+STACKED_LEAST: Final = 4  # parts; fewer are as quick one by one
+CELLS_MOST: Final = 1 << 18  # parts times rows that are asked about at once
 
 ON_ONE_ROW: Final = frozenset(
     {
@@ -151,60 +154,69 @@ class Since(NamedTuple):
 
 
 class Looks:
-    """Looks at groups after some changes, on a table that stays as it is meanwhile."""
+    """Looks at those who wait after some changes, on a table that stays as it is meanwhile."""
 
     def __init__(self, table: Table, since: Since) -> None:
         self._table = table
         self._since = since
-        self._known: dict[tuple[int, int, bool], bool] = {}  # by rule, part, and whether only some rows are asked
-        self.taken = 0  # how many were not answered by an earlier one
+        self.taken = 0  # how many questions were put to rules
 
     def candidates(self, profile: Profile) -> Iterator[Instance]:
         """Return the rules of a profile that wait for what happened; a new node may help whoever waits."""
-        seen: set[str] = set()
         changes = self._since.changes
-        for instances in profile.points.values():
-            for instance in instances:
-                wakes = instance.plugin.wakes
-                waits = wakes is None or Change.NODE_ADDED in changes or not changes.isdisjoint(wakes)
-                if waits and instance.name not in seen:
-                    seen.add(instance.name)
-                    yield instance
+        for instance in profile.named.values():
+            wakes = instance.plugin.wakes
+            if wakes is None or Change.NODE_ADDED in changes or not changes.isdisjoint(wakes):
+                yield instance
 
-    def helps(self, group: Group, instance: Instance, shape: Shape, pod: Pod) -> bool:
-        """Say whether a rule that turned a group down may let it pass now."""
-        if group.is_late:
-            return True
-        plugin = instance.plugin
-        if plugin.reads is None or plugin.depends is EVERYTHING or not plugin.overrides("filter"):
-            return True  # it says nothing of where its answer comes from
-        part = shape.part(plugin.reads)
-        everywhere = (
-            plugin.depends is KEYS
-            or plugin.searches
-            or plugin.reads is VOLUMES
-            or self._since.rows is None
-            or not self._since.changes <= ON_ONE_ROW
-        )
-        key = (id(instance), id(part), everywhere)
-        found = self._known.get(key)
-        if found is None:
+    def at(self, lookout: Lookout) -> Iterator[list[Alike]]:
+        """Look at all who wait for a rule, some at a time; return whom it may let pass now."""
+        if lookout.unasked is not None:
+            yield [lookout.unasked]
+        rows, plugin = self._rows_of(lookout.instance), lookout.instance.plugin
+        alone = lookout.asked()
+        if rows is not None and len(alone) >= STACKED_LEAST and plugin.overrides("stacked"):
+            try:
+                stacks, alone = lookout.stacks(self._table)
+            except Exception:  # noqa: BLE001 - a rule of somebody's own: it is named when its pods are tried
+                stacks = []
+            for stack in stacks:
+                yield self._passing(stack, lookout.instance, rows)
+        for alike in list(alone):
+            yield [alike] if lookout.duty is None or self._passes(alike, lookout.duty, rows) else []
+
+    def _rows_of(self, instance: Instance) -> Rows | None:
+        """Return the rows on which a rule's answer may be another; None: any."""
+        plugin, since = instance.plugin, self._since
+        is_anywhere = plugin.depends is KEYS or plugin.searches or plugin.reads is VOLUMES
+        return None if is_anywhere or not since.changes <= ON_ONE_ROW else since.rows
+
+    def _passing(self, stack: Stack, instance: Instance, rows: Rows) -> list[Alike]:
+        """Ask about many parts at once, in blocks of rows."""
+        helped = np.zeros(len(stack.alikes), np.bool_)  # (parts,)
+        block = max(1, CELLS_MOST // len(stack.alikes))
+        for start in range(0, len(rows), block):
             self.taken += 1
-            found = self._known[key] = self._passes(instance, part, pod, None if everywhere else self._since.rows)
-        return found
+            view = View(self._table, rows[start : start + block])
+            try:
+                fits = instance.plugin.fits(stack.state, view) & view.live  # (parts, rows)
+            except Exception:  # noqa: BLE001 - as above
+                return list(stack.alikes)
+            helped |= fits.any(axis=-1)
+        return [stack.alikes[place] for place in np.flatnonzero(helped).tolist()]  # some have nobody any more
 
-    def _passes(self, instance: Instance, part: object, pod: Pod, rows: Rows | None) -> bool:
-        guard = Guard(pod)
+    def _passes(self, alike: Alike, duty: Duty, rows: Rows | None) -> bool:
+        self.taken += 1
+        table = self._table
         try:
-            prepared = guard.prepare(instance, part, View(self._table))
+            prepared = alike.of(duty, table).prepared
             if isinstance(prepared, Rejected):
                 return False
             if isinstance(prepared, Failed) or not prepared.filters:
                 return True
-            if prepared.names is not None and not any(name in self._table.row_of for name in prepared.names):
+            if prepared.names is not None and not any(name in table.row_of for name in prepared.names):
                 return False
-            view = View(self._table, rows)
-            ruling = guard.filter(instance, prepared.state, view)
-        except PluginFault:
-            return True  # to be said of the pod itself, when it is tried
-        return bool(np.any(view.live & (ruling.codes == FITS)))
+            view = View(table, rows)
+            return bool(np.any(view.live & duty.instance.plugin.fits(prepared.state, view)))
+        except Exception:  # noqa: BLE001 - to be said of the pod itself, when it is tried
+            return True

@@ -42,8 +42,12 @@ class Guard:
 
     def pre_enqueue(self, instance: Instance, view: View) -> Outcome | None:
         """Ask whether the pod may be tried."""
-        found = self._call(instance, "pre_enqueue", lambda: instance.plugin.pre_enqueue(self.pod, view))
-        self._is(instance, "pre_enqueue", found, (Outcome, type(None)), "an Outcome or None")
+        try:
+            found = instance.plugin.pre_enqueue(self.pod, view)  # asked of every pod that comes: no call in between
+        except (Exception, SystemExit) as error:
+            raise self._fault(instance, "pre_enqueue", raised(error)) from error
+        if found is not None:
+            self._is(instance, "pre_enqueue", found, (Outcome,), "an Outcome or None")
         return found
 
     def prepare(self, instance: Instance, part: object, view: View) -> Prepared[object] | Rejected | Failed:

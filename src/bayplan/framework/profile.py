@@ -47,3 +47,7 @@ class Profile:
         self.asked_first = frozenset(instance.name for instance in self.pre_filter)
         self.pre_score = self.points.get("preScore", ())
         self.score = self.points.get("score", ())
+        self.named: dict[str, Instance] = {}  # one instance of each rule, whatever its points
+        for instances in self.points.values():
+            for instance in instances:
+                self.named.setdefault(instance.name, instance)

@@ -22,7 +22,7 @@ from bayplan.serve.logs import fields
 from bayplan.serve.observer import Observer
 from bayplan.serve.pace import Pace
 
-YOUNG_MAX: Final = 100_000  # objects made since the last look for rings of them
+YOUNG_MAX: Final = 25_000  # objects made since the last look for rings of them: to look at more takes too long
 FULL_EVERY_S: Final = 600.0
 SLEEP_S_MIN: Final = 0.001  # whatever the core says, an idle daemon does not spin
 SLEEP_S_MAX: Final = 60.0

@@ -118,8 +118,10 @@ def test_those_who_wait_for_the_same_are_one_group() -> None:
     for number in range(50):
         queue.back(taken(queue, a_pod(f"p{number}")), FULL, 0)
 
-    assert [len(group.members) for group in queue.groups(PROFILE, "NodeResourcesFit")] == [50]
-    assert list(queue.groups(PROFILE, "NodePorts")) == []
+    lookout = queue.lookout(PROFILE, "NodeResourcesFit")
+    assert lookout is not None
+    assert [len(group.members) for group in lookout.groups()] == [50]
+    assert queue.lookout(PROFILE, "NodePorts") is None
     assert queue.where("uid-default-p7") == "waiting for a change: NodeResourcesFit turned it down"
 
 
