@@ -1,8 +1,9 @@
 """Recording: Events as `kubectl describe` shows them, in the words of events.k8s.io/v1.
 
 What is recorded again about an object that has not changed becomes a series: its count is written the second time, and
-then seldom.  One pod may have so many events in a row; who has more has shown what there is to see.  Events wait until
-nothing that matters more does; a body is made when its turn comes.
+then seldom.  One pod may have so many events in a row; who has more has shown what there is to see.  An event costs the
+server as much as a binding, so events wait until no binding has been sent for a moment, but no longer than some
+seconds; a body is made when its turn comes.
 Invariant: what waits is bounded; an event that is lost costs a count, never a wait.
 Not here: what is worth recording (`core`).
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import re
 import time
 import uuid
@@ -34,6 +36,9 @@ EVENT: Final = Rule(tries=12, first_s=1.0, factor=1.5, jitter=0.25)
 IDLE_S: Final = 6 * 60
 REPEAT_S: Final = 30 * 60
 TICK_S: Final = 60.0
+QUIET_S: Final = 0.1  # without a binding
+HELD_S_MAX: Final = 5.0
+EARLY_S: Final = 0.002  # so much a timer may be
 SCHEDULED: Final = "Scheduled"
 
 logger = logging.getLogger(__name__)
@@ -129,6 +134,7 @@ class Recorder:
         now_ns: Callable[[], int] = time.time_ns,
     ) -> None:  # fmt: skip
         """Record over a client; the host's name tells one of several schedulers from another."""
+        self.bound_at = -math.inf  # when a binding was last sent; whoever sends them says so
         self.recorded = 0
         self.written = 0
         self.dropped = 0
@@ -141,6 +147,7 @@ class Recorder:
         self._series: OrderedDict[Key, Entry] = OrderedDict()
         self._spam: OrderedDict[str, Bucket] = OrderedDict()
         self._tick: asyncio.TimerHandle | None = None
+        self._look: asyncio.TimerHandle | None = None
         self._encode = msgspec.json.Encoder().encode
         client.feed(Priority.EVENT, self)
 
@@ -212,19 +219,37 @@ class Recorder:
 
     def close(self) -> None:
         """Record nothing more."""
-        if self._tick is not None:
-            self._tick.cancel()
+        for timer in (self._tick, self._look):
+            if timer is not None:
+                timer.cancel()
         self._client.feed(Priority.EVENT, None)
 
     # --- what is written ---------------------------------------------------------------------------------------------
 
     def ready(self) -> int:
-        """Say how many events wait."""
-        return len(self._waiting)
+        """Say how many events could be sent now."""
+        return 0 if self._is_held() else len(self._waiting)
+
+    def _is_held(self) -> bool:
+        """Say whether events give way to bindings; look again when that may be over."""
+        if not self._waiting:
+            return False
+        loop = asyncio.get_running_loop()
+        if loop.time() >= self.bound_at + QUIET_S:
+            return False
+        if self._now_ns() - self._waiting[0].at_ns >= HELD_S_MAX * SECOND_NS:
+            return False
+        if self._look is None:
+            self._look = loop.call_later(QUIET_S + EARLY_S, self._looked)
+        return True
+
+    def _looked(self) -> None:
+        self._look = None
+        self._client.wake()
 
     def next(self) -> Call | None:
         """Make the next event's call."""
-        if not self._waiting:
+        if not self._waiting or self._is_held():
             return None
         entry = self._waiting.popleft()
         return self._patch(entry) if entry.is_written else self._create(entry)

@@ -79,7 +79,7 @@ class Writer:
         self._now_ns = now_ns
         self._resources = resources()
         self.recorder = Recorder(client, known, self._settings.host, self._settings.events, now_ns)
-        self.bindings = Bindings(client, self._settings, self._ended)
+        self.bindings = Bindings(client, self._settings, self._ended, self.recorder)
         self.patches = Patches(client, known, self._ended, self.bindings, now_ns)
         self._asks: set[asyncio.TimerHandle] = set()
 
@@ -241,8 +241,11 @@ class _PatchCall(Call):
 class Bindings:
     """Bindings that wait to be sent, and the bucket that lets them through."""
 
-    def __init__(self, client: Client, settings: Settings, ended: Callable[[PodEffect, Ending, str], None]) -> None:
+    def __init__(
+        self, client: Client, settings: Settings, ended: Callable[[PodEffect, Ending, str], None], recorder: Recorder
+    ) -> None:
         """Be asked by the client for the next binding whenever it can send one."""
+        self._recorder = recorder
         self._client = client
         self._ended = ended
         self._wait_s = settings.bind_wait_s
@@ -273,10 +276,12 @@ class Bindings:
         """Make the next binding's call, if one may be sent."""
         if not self._waiting:
             return None
-        if self._bucket is not None and not self._bucket.take(now := self._running().time()):
+        now = self._running().time()
+        if self._bucket is not None and not self._bucket.take(now):
             if self._timer is None:
                 self._timer = self._running().call_later(self._bucket.wait_s(now), self._passed)
             return None
+        self._recorder.bound_at = now
         effect, _ = self._waiting.popleft()
         line = b"POST /api/v1/namespaces/%b/pods/%b/binding" % (in_path(effect.namespace), in_path(effect.name))
         call = _BindCall(line, bodies.binding(effect), self._end)

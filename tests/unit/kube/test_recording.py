@@ -195,6 +195,29 @@ def test_a_series_that_the_server_has_forgotten_begins_anew() -> None:
     assert server.asked[2][1]["metadata"]["name"] != server.asked[0][1]["metadata"]["name"]
 
 
+def test_events_give_way_to_bindings_for_some_seconds_and_no_longer() -> None:
+    """They go when none has been sent for a moment; a stream of bindings without an end holds them back for five."""
+
+    async def stream(server: Server, known: Known, recorder: Recorder) -> None:
+        recorder.bound_at = virtual.now()
+        recorder.record(SCHEDULED)
+        server.wake()
+        await asyncio.sleep(0.05)
+        assert (server.asked, recorder.ready()) == ([], 0)
+        await asyncio.sleep(0.1)
+        assert len(server.asked) == 1  # nobody had to say so
+
+        began = recorder.bound_at = virtual.now()
+        recorder.record(SCHEDULED)
+        server.wake()
+        while len(server.asked) < 2:
+            recorder.bound_at = virtual.now()
+            await asyncio.sleep(0.05)
+        assert 4.9 < virtual.now() - began < 5.3
+
+    recorded(stream)
+
+
 def test_one_pod_has_so_many_events_in_a_row_and_no_more() -> None:
     """Twenty-five, then one in five minutes; others are not affected."""
 
