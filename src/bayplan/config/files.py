@@ -100,7 +100,7 @@ def refuse_batches(loaded: Loaded) -> None:
         complaints.add(
             ("batch", place) if loaded.tree else (),
             f"pods of {shown(batch.configuration.scheduler_name)} are scheduled in sessions, which are not run here "
-            "yet; leave the profile out to see what the others decide",
+            f"yet; leave the {'profile' if loaded.tree else 'file'} out to see what others decide",
         )
     complaints.settle()
 

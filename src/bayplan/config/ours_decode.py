@@ -12,6 +12,8 @@ from bayplan.config import strict
 from bayplan.config.complaints import Complaints, Path, meant, shown
 from bayplan.config.kubescheduler import KubeSchedulerConfiguration
 from bayplan.config.ours import API_VERSION, KIND, BayplanConfiguration
+from bayplan.config.policy import Policy
+from bayplan.framework.profile import DEFAULT_SCHEDULER
 from bayplan.framework.registry import PluginNotLoaded, Registry
 
 
@@ -44,7 +46,7 @@ def used(plugins: Iterable[str], registry: Registry, complaints: Complaints, fol
 
 def check_batch(settings: BayplanConfiguration, scheduling: object, complaints: Complaints) -> None:
     """Check that every scheduler name is served by one profile, and that sessions end."""
-    taken: dict[str, str] = {}
+    taken: dict[str, str] = {DEFAULT_SCHEDULER: "the Policy"} if isinstance(scheduling, Policy) else {}
     if isinstance(scheduling, KubeSchedulerConfiguration):
         taken = {
             profile.scheduler_name: f"kubeScheduler.profiles[{place}]"

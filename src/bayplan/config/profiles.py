@@ -24,8 +24,14 @@ from bayplan.framework.registry import PluginNotLoaded, Registry
 def profiles(
     configuration: Scheduling | BayplanConfiguration | None, registry: Registry, gates: Gates = NO_GATES
 ) -> dict[str, Profile]:
-    """Return the profiles by schedulerName, in the configuration's order; None is the default configuration."""
+    """Return the profiles by schedulerName, in the configuration's order; None is the default configuration.
+
+    Whose pods are scheduled in sessions are not served by what is only a default.
+    """
     if isinstance(configuration, BayplanConfiguration):
+        if configuration.scheduling is None:
+            names = {profile.scheduler_name for profile in configuration.batch}
+            return {name: one for name, one in profiles(None, registry, gates).items() if name not in names}
         configuration = configuration.scheduling
     if isinstance(configuration, Policy):
         return {DEFAULT_SCHEDULER: _of_policy(configuration, registry, gates)}

@@ -144,6 +144,13 @@ def test_batch_profiles_are_read_with_what_they_name(registry: Registry, tmp_pat
     assert third.actions == ("reclaim", "allocate", "preempt")
 
 
+def test_a_batch_profile_goes_before_a_default(registry: Registry, tmp_path: Path) -> None:
+    """Nobody's pods are scheduled twice."""
+    found = ours(tmp_path, "batch: [{schedulerName: default-scheduler}]", registry)
+
+    assert profiles(found.configuration, registry) == {}
+
+
 def test_what_is_odd_about_a_batch_profile_is_said(registry: Registry, tmp_path: Path) -> None:
     """With its place, in whichever file that is."""
     written(tmp_path, "plugins: gang\n", "b.yaml")
@@ -261,6 +268,8 @@ def test_binding_is_as_fast_as_it_was_under_a_policy() -> None:
          's.yaml:3:30: batch[1].schedulerName: "b" is taken by batch[0]; each needs its own'),
     case("a name that is taken", "kubeScheduler: {profiles: [{schedulerName: b}]}\nbatch: [{schedulerName: b}]",
          's.yaml:4:10: batch[0].schedulerName: "b" is taken by kubeScheduler.profiles[0]; each needs its own'),
+    case("a name that a Policy has", "kubeScheduler: {priorities: []}\nbatch: [{schedulerName: default-scheduler}]",
+         's.yaml:4:10: batch[0].schedulerName: "default-scheduler" is taken by the Policy; each needs its own'),
     case("a pause of no length", "batch: [{schedulerName: b, period: 0s}]",
          "s.yaml:3:28: batch[0].period: must be longer than 0, not 0s"),
     case("inside an inline batch configuration", "batch:\n- schedulerName: b\n  conf:\n    actions: alocate",
