@@ -8,7 +8,7 @@ Not here: choosing among the best (run.py) and remembering (plans.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -58,7 +58,6 @@ class Attempt:
         self.remembered = remembered  # by rule, what need not be prepared again
         self.states: dict[str, object] = {}  # by rule, what prepare found
         self.skipped: set[str] = set()
-        self.result.reservations = self._reservations
 
     def evaluate(self) -> Evaluation:
         """Ask everything; a rule that fails ends the attempt with an error."""
@@ -68,6 +67,7 @@ class Attempt:
             except PluginFault as fault:
                 self.result.fault = fault
                 self._fail(fault.plugin, str(fault))
+            self.result.reservations = self._reserving()
         return self.result
 
     def _ask(self) -> None:
@@ -176,7 +176,7 @@ class Attempt:
             ruling = self.ruling(instance, left)
             no = left & (ruling.codes != 0)  # (rows,)
             if no.any():
-                result.turned_down_by[no] = len(result.rulings)
+                result.turned_down_by = np.where(no, np.int16(len(result.rulings)), result.turned_down_by)
                 result.rulings.append((instance, ruling))
                 left &= ~no
         result.turned_down_by[left] = FITTING
@@ -297,14 +297,21 @@ class Attempt:
 
     # 4 what a placement would take
 
-    def _reservations(self, row: Row) -> list[object]:
-        view = View(self.table, np.array([row], np.intp))
-        found = (
-            instance.plugin.reservation(self.states[instance.name], view, row)
+    def _reserving(self) -> Callable[[Row], list[object]]:
+        """Return what says what a row would take; it does not hold on to the attempt, nor so the answer to itself."""
+        table = self.table
+        asked = [
+            (instance.plugin, self.states[instance.name])
             for instance in self.filters()
             if instance.plugin.overrides("reservation")
-        )
-        return [reservation for reservation in found if reservation is not None]
+        ]
+
+        def reservations(row: Row) -> list[object]:
+            view = View(table, np.array([row], np.intp))
+            found = (plugin.reservation(state, view, row) for plugin, state in asked)
+            return [reservation for reservation in found if reservation is not None]
+
+        return reservations
 
     def _fail(self, plugin: str, error: str) -> None:
         self.result.pre_filter = PreFilter(Code.ERROR, plugin, (error,), skipped=frozenset(self.skipped))

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from bayplan.cluster.columns import Bools, Int64s, Rows, window
-from bayplan.cluster.keys import ABSENT
-from bayplan.cluster.tallies import Scope, Tally
+from bayplan.cluster.keys import ABSENT, Key
+from bayplan.cluster.tallies import Domains, Scope, Tally
 from bayplan.cluster.topology import Topology
 from bayplan.cluster.view import View
 from bayplan.framework.asks import Ask, Unforeseen
 from bayplan.framework.bases import Base
-from bayplan.framework.own import Totals
+from bayplan.framework.own import Totals, Width
 
 if TYPE_CHECKING:
     from bayplan.cluster.table import Table
@@ -123,7 +123,8 @@ class Groups:
         """Give rows of known base their group: most have none of anything, so their group follows from the base."""
         odd = self._rows_with_numbers()
         nothing = (0,) * len(self.numbers)
-        plain = {base: self._group((base, *nothing)) if base else RULED_OUT for base in np.unique(bases).tolist()}
+        there = np.flatnonzero(np.bincount(bases))
+        plain = {base: self._group((base, *nothing)) if base else RULED_OUT for base in there.tolist()}
         table = np.zeros(max(plain, default=0) + 1, np.intp)
         for base, group in plain.items():
             table[base] = group
@@ -242,17 +243,21 @@ class Groups:
             if position < tally.changed_before:
                 return False
             self.tally_positions[tally] = end
-            for changed in tally.changed[position - tally.changed_before :]:
-                for key in keys:
-                    touched.update(self._sharing(changed, key))
-        of = self.window
+            changed = tally.changed[position - tally.changed_before :]
+            for key in keys:
+                if key is None:
+                    touched.update(changed)
+                else:
+                    touched.update(row for one in changed for row in self._sharing(one, key))
+        of, moved = self.window, list[int]()
         for row in touched:
             group, old = self._group_of(row), of[row]
             if group != old:
                 self.size[old] -= 1
                 self.size[group] += 1
                 of[row] = group
-                self._moved([row])
+                moved.append(row)
+        self._moved(moved)
         return True
 
     # 5 what groups answer
@@ -304,6 +309,7 @@ class GroupView(Topology):
         self._many: int | None = None
         self._distinct: dict[tuple[str, bool], int] = {}
         self._gathered: dict[tuple[str, str | None, Tally | None, Scope | None], Int64s] = {}
+        self._domains: dict[tuple[Tally, str, Scope | None], tuple[Key, Domains, Int64s]] = {}
         self._has: dict[str, Bools] = {}
         self.asked: dict[Tally, None] = {}  # whose numbers by domain were asked
         self.asked_many = False
@@ -311,6 +317,7 @@ class GroupView(Topology):
         self.every.flags.writeable = False
         self.settled: Int64s | None = None  # what node-only rules score here, once worked out
         self.tab: Totals | None = None  # (groups,) the same as a bonus of all groups
+        self._blank: Totals | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -365,10 +372,14 @@ class GroupView(Topology):
 
     def _of_domain(self, tally: Tally, key: str, scope: Scope | None) -> Int64s:
         self.asked[tally] = None
-        column = self._key(key)
-        domains = tally.domains(column, scope)
+        name = (tally, key, scope)
+        known = self._domains.get(name)
+        if known is None:
+            column = self._key(key)
+            known = self._domains[name] = column, tally.domains(column, scope), self._value("domain", key)
+        column, domains, ids = known
         domains.reach(len(column.values) + 1)
-        return domains.numbers[self._value("domain", key)]  # absent is -1: the last, never written
+        return domains.numbers.take(ids, mode="wrap")  # absent is -1: the last, never written
 
     def many(self, feasible: Bools) -> int:
         """Count the nodes among the feasible."""
@@ -378,6 +389,15 @@ class GroupView(Topology):
         if self._many is None:
             self._many = sum(self.rows_in[self.ids].tolist())
         return self._many
+
+    def spread(self, total: Int64s, width: Width) -> Totals:
+        """Return these groups' totals as a bonus of all groups, the others ruled out."""
+        groups = len(self.groups.size)
+        if self._blank is None or len(self._blank) != groups:
+            self._blank = np.full(groups, width.ruled_out, width.dtype)
+        tab = self._blank.copy()
+        tab[self.ids] = total
+        return tab
 
     def holding(self, rows_in: Int64s) -> GroupView:
         """Note how many feasible rows each group has now."""

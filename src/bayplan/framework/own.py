@@ -85,10 +85,14 @@ class Kept:
     def _lengthen(self, capacity: int) -> None:
         grown = np.full(capacity, self._number, self._width.dtype)
         grown[: len(self.column)] = self.column
-        self.column = grown
-        self.window = window(grown)
+        self.lie_in(grown)
 
-    def _note(self, rows: Sequence[int]) -> None:
+    def lie_in(self, memory: Totals) -> None:
+        """Take up memory that holds the same numbers, and perhaps more."""
+        self.column = memory
+        self.window = window(memory)
+
+    def note(self, rows: Sequence[int]) -> None:
         """Note rows that came to fit, or ceased to; those who follow too slowly count anew."""
         self.flips += rows
         if len(self.flips) > FLIPS_KEPT:
@@ -142,13 +146,19 @@ class Own(Kept):
         if rows is None or lag > table.columns.rows:
             before = self.column < 0  # (rows,)
             self._recompute()
-            self._note(np.flatnonzero(before != (self.column < 0)).tolist())
+            self.note(np.flatnonzero(before != (self.column < 0)).tolist())
         elif 2 * lag > self._settings.scalar_rows and self.bank is not None and self.bank.refresh(self, since, rows):
             return
         elif lag <= self._settings.scalar_rows:
             self._row_by_row(rows.tolist())
         else:
             self._refresh(rows)
+
+    def _lengthen(self, capacity: int) -> None:
+        if self.bank is None:
+            super()._lengthen(capacity)
+        else:
+            self.bank.lengthen()
 
     def _row_by_row(self, rows: Sequence[int]) -> None:
         closures = self._closed()
@@ -166,7 +176,7 @@ class Own(Kept):
                 if rule.scores:
                     total += rule.weight * answer
             if (total < 0) != (column[row] < 0):
-                self._note((row,))
+                self.note((row,))
             column[row] = total
 
     def _closed(self) -> list[tuple[Callable[[int], int], RowRule]] | None:
@@ -192,16 +202,10 @@ class Own(Kept):
 
     def _refresh(self, rows: Rows) -> None:
         """Ask about some rows; a row that is there twice does no harm."""
-        self.take(rows, self.totals_by(self.rules, View(self._table, rows)), self.position)
-
-    def take(self, rows: Rows, totals: Totals, position: int) -> None:
-        """Take over the totals of some rows, which are right as of a position in the row log."""
-        self.position = position
-        if self._table.columns.capacity > len(self.column):
-            self._lengthen(self._table.columns.capacity)
+        totals = self.totals_by(self.rules, View(self._table, rows))
         flipped = (totals ^ self.column[rows]) < 0  # the sign bit: whether it fits
         if np.logical_or.reduce(flipped):
-            self._note(list(dict.fromkeys(rows[flipped].tolist())))
+            self.note(list(dict.fromkeys(rows[flipped].tolist())))
         self.column[rows] = totals
 
     def totals_by(self, rules: Sequence[RowRule], view: View) -> Totals:

@@ -102,14 +102,16 @@ class Plan:
             self._off = dict(zip(out.tolist(), groups.tolist(), strict=True))
             self._off_in += np.bincount(groups, minlength=len(self._off_in))
         self._flips_seen = [kept.flipped for kept in self._columns]
+        self._flips_in_all = sum(self._flips_seen)
         self._moves_seen = self.groups.moves_before + len(self.groups.moves)
         self._tab = None
         self._feasible = np.zeros(0, np.int64)
 
     def _catch_up(self) -> None:
         """Have everything that the plan joins follow what changed."""
-        for kept in self._columns:
-            kept.catch_up()
+        self.own.catch_up()
+        for search in self.searches:
+            search.catch_up()
         if not self.groups.catch_up():
             raise Unforeseen(Ask("domain"))
         self._follow()
@@ -117,23 +119,27 @@ class Plan:
     def _follow(self) -> None:
         """Follow rows that came to fit or ceased to, and rows that changed group."""
         groups, seen = self.groups, self._flips_seen
-        flips = [kept.flipped for kept in self._columns]
+        flips = self.own.flips_before + len(self.own.flips)
+        for search in self.searches:
+            flips += search.flips_before + len(search.flips)
         moves = groups.moves_before + len(groups.moves)
-        if flips == seen and moves == self._moves_seen:
+        if flips == self._flips_in_all and moves == self._moves_seen:
             return
         if self._moves_seen < groups.moves_before or any(map(_is_late, self._columns, seen)):
             self._recount()
             return
-        self._recount_rows(
-            groups.moves[self._moves_seen - groups.moves_before :],
-            {row for kept, at in zip(self._columns, seen, strict=True) for row in kept.flips[at - kept.flips_before :]},
-        )
-        self._flips_seen, self._moves_seen = flips, moves
+        flipped = set[int]()
+        for kept, at in zip(self._columns, seen, strict=True):
+            flipped.update(kept.flips[at - kept.flips_before :])
+        self._recount_rows(groups.moves[self._moves_seen - groups.moves_before :], flipped)
+        self._flips_in_all, self._moves_seen = flips, moves
+        self._flips_seen = [kept.flipped for kept in self._columns]
         self._feasible = np.zeros(0, np.int64)
 
     def _recount_rows(self, moved: Sequence[int], flipped: Iterable[int]) -> None:
         """Count rows that are ruled out in the groups where they now are."""
-        off, of, windows = self._off, self.groups.window, [kept.window for kept in self._columns]
+        off, of, column = self._off, self.groups.window, self.own.window
+        others = [search.window for search in self.searches]
         if len(self._off_in) < len(self.groups.size):
             longer = np.zeros(len(self.groups.size), np.int64)
             longer[: len(self._off_in)] = self._off_in
@@ -145,7 +151,7 @@ class Plan:
                 off[row] = of[row]
                 off_in[of[row]] += 1
         for row in flipped:  # what a row is now counts, not how often it changed
-            if min([numbers[row] for numbers in windows]) >= 0:
+            if column[row] >= 0 and (not others or min([numbers[row] for numbers in others]) >= 0):
                 if row in off:
                     off_in[off.pop(row)] -= 1
             elif row not in off:
@@ -210,9 +216,7 @@ class Plan:
         is_settled = total is view.settled  # no tally rule scores: the bonus is the view's own
         if is_settled and view.tab is not None and len(view.tab) == len(self.groups.size):
             return view.tab
-        width = self._plans.width
-        tab = np.full(len(self.groups.size), width.ruled_out, width.dtype)  # (groups,)
-        tab[view.ids] = total
+        tab = view.spread(total, self._plans.width)  # (groups,)
         if is_settled:
             view.tab = tab
         return tab
@@ -246,7 +250,8 @@ class Plan:
                 scores = plugin.normalize(state, view.as_rows, scores, every)
             if not roles.is_ours:
                 _check(scores)
-            total = total + scores * rule.memo.instance.weight
+            weight = rule.memo.instance.weight
+            total = total + (scores if weight == 1 else scores * weight)
         return total
 
     def _node_scores(self, view: GroupView, every: Bools) -> Int64s:

@@ -228,7 +228,7 @@ class Plans:
         key = tuple((id(rule.plugin), rule.filters, rule.scores) for rule in own.rules)
         bank = self._banks.get(key)
         if bank is None:
-            bank = self._banks[key] = Bank(self.table, self.settings.together)
+            bank = self._banks[key] = Bank(self.table, self.width, self.settings.together)
         return bank
 
     def _forget_own(self, key: OwnKey, own: Own) -> None:

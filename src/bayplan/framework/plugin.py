@@ -290,11 +290,11 @@ class PodsMoved(NamedTuple):
 
 def span(scores: Scores, feasible: Mask) -> tuple[int, int]:
     """Return the lowest and the highest score among the feasible rows; (0, 0) when there is none."""
-    if len(scores) <= FEW:  # plain Python beats NumPy's call by far
-        few = [score for score, is_feasible in zip(scores.tolist(), feasible.tolist(), strict=True) if is_feasible]
+    among = scores if np.count_nonzero(feasible) == len(feasible) else scores[feasible]
+    if len(among) <= FEW:  # plain Python beats NumPy's call by far
+        few = among.tolist()
         return (min(few), max(few)) if few else (0, 0)
-    among = scores[feasible]
-    return (int(among.min()), int(among.max())) if len(among) else (0, 0)
+    return int(among.min()), int(among.max())
 
 
 def to_hundred(scores: Scores, feasible: Mask, *, reverse: bool = False) -> Scores:

@@ -63,7 +63,7 @@ class Search(Kept):
             self._begin()
             return
         self._position = log.position
-        self._note([row for row in rows.tolist() if self.window[row] < 0])
+        self.note([row for row in rows.tolist() if self.window[row] < 0])
         self.column[rows] = 0
         self._wrong.difference_update(rows.tolist())
         self._unasked = np.concatenate((self._unasked, rows)) if len(self._unasked) else rows.copy()
@@ -97,7 +97,7 @@ class Search(Kept):
         elif not found.all():
             self.column[rows] = np.where(found, 0, self._width.ruled_out)
         lost = rows[~found].tolist()
-        self._note(lost)
+        self.note(lost)
         return bool(lost)
 
     def has_error(self) -> bool:

@@ -134,7 +134,7 @@ class Evaluation:
             apart[self.own_outside] = True
         rest = self.live & ~apart
         for which, (_, ruling) in enumerate(self.rulings):
-            codes = ruling.codes[rest & (self.turned_down_by == which)]
+            codes = ruling.codes.take(np.flatnonzero(rest & (self.turned_down_by == which)))
             for code, number in enumerate(np.bincount(codes, minlength=1).tolist()):
                 for text in ruling.outcomes[code].texts if number else ():
                     counts[text] += number

@@ -47,6 +47,8 @@ LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRati
 TOO_MANY_PODS = "Too many pods"
 PODS = "pods"
 PAIR = 2  # of resources: by far the most usual
+BITS_AT_ONCE = 40  # with as many bits again for the rows
+BITS_FEW = 12  # words of fewer are looked up in a table as they are
 IN_ORDER = (PODS, "cpu", "memory", "ephemeral-storage")  # in messages
 SIDE_BY_SIDE = ("cpu", "memory", PODS)  # in the columns' blocks
 NONZERO = ("cpu", "memory")  # counted with defaults, in this order
@@ -184,7 +186,7 @@ class NodeResourcesFit(Plugin[Requests, State]):
         beyond[order[0]] = False  # a node full of pods can always be emptied
         hopeless: Mask = np.logical_or.reduce(lacking & beyond)  # (rows,)
         short: dict[str, Column] = {_text(state.names[at]): np.maximum(missing[at], 0) for at in order}
-        codes, outcomes = _combined([lacking[at] for at in order], hopeless, tuple(short))
+        codes, outcomes = combined([lacking[at] for at in order], hopeless, tuple(short))
         return Ruling(codes, outcomes, short)
 
     def prepare_score(self, state: State, view: View, feasible: Mask) -> State | Failed:
@@ -342,24 +344,23 @@ def curve_at(points: Sequence[tuple[int, int]], usage: Column) -> Scores:
     return np.where(usage <= points[0][0], points[0][1], result)
 
 
-def _combined(lacking: Sequence[Mask], hopeless: Mask, texts: Sequence[str]) -> tuple[Codes, list[Outcome]]:
+def combined(lacking: Sequence[Mask], hopeless: Mask, texts: Sequence[str]) -> tuple[Codes, list[Outcome]]:
     """Give each combination of missing things that occurs an outcome of its own."""
     outcomes: list[Outcome] = [SUCCESS]
-    codes = np.zeros(len(hopeless), np.int16)  # (rows,)
-    lacks = np.logical_or.reduce(lacking)
-    rows = np.flatnonzero(lacks)
-    if not len(rows):
-        return codes, outcomes
-    bits = np.stack([hopeless, *lacking])[:, rows]  # (hopeless and missing things, rows)
-    words = np.packbits(bits, axis=0)  # (bytes, rows)
-    word = words[0] if len(words) == 1 else np.unique(words, axis=1, return_inverse=True)[1]
-    numbers = np.zeros(int(word.max()) + 1, np.int16)  # (words,)
-    first = np.zeros(len(numbers), np.intp)
-    first[word] = np.arange(len(rows))  # any row that has the word
+    word = hopeless.astype(np.int64)  # (rows,) nought where nothing is missing
+    for at, is_missing in enumerate(lacking, start=1):
+        if at % BITS_AT_ONCE == 0:
+            word = np.unique(word, return_inverse=True)[1]  # name what there is by small numbers before going on
+        word = 2 * word + is_missing
+    if len(lacking) >= BITS_FEW:
+        word = np.unique(word, return_inverse=True)[1]
+    first = np.zeros(int(word.max(initial=0)) + 1, np.intp)  # (words,) any row that has the word
+    first[word] = np.arange(len(word))
+    codes = np.zeros(len(first), np.int16)  # (words,)
     for each in np.flatnonzero(np.bincount(word)).tolist():
-        is_hopeless, *missing = bits[:, first[each]].tolist()
-        numbers[each] = len(outcomes)
-        why = tuple(text for text, is_missing in zip(texts, missing, strict=True) if is_missing)
-        outcomes.append(Outcome(Code.UNRESOLVABLE if is_hopeless else Code.UNSCHEDULABLE, why))
-    codes[rows] = numbers[word]
-    return codes, outcomes
+        row = first[each]
+        missing = tuple(text for text, is_missing in zip(texts, lacking, strict=True) if is_missing[row])
+        if missing:
+            codes[each] = len(outcomes)
+            outcomes.append(Outcome(Code.UNRESOLVABLE if hopeless[row] else Code.UNSCHEDULABLE, missing))
+    return codes[word], outcomes

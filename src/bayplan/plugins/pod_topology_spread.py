@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from bayplan.api.selectors import NOTHING, RequiredAffinity, Selector
-from bayplan.cluster.columns import Row
+from bayplan.cluster.columns import Floats, Row
 from bayplan.cluster.residents import Resident
 from bayplan.cluster.shapes import SPREAD, Constraint, Spread, Tolerations
 from bayplan.cluster.tallies import Match, Scope, Tally
@@ -276,15 +276,16 @@ class PodTopologySpread(Plugin[Spread, State]):
 
     def score(self, state: State, view: View, feasible: Mask) -> Scores:
         """Add up the weighted numbers of the node's domains."""
-        total = np.zeros(len(view))  # (rows,) float64
+        total: Floats | None = None  # (rows,)
         for rule, weight in zip(state.soft, state.weights, strict=True):
             number = view.count(rule.tally) if rule.key == HOSTNAME else view.count(rule.tally, rule.key, rule.scope)
-            part = number * weight
+            part = np.multiply(number, weight, dtype=np.float64)
             part += rule.skew_max - 1
             has = view.has(rule.key)
             if has is not feasible:  # they are the same where all have it, and then all are feasible
                 part *= has  # nothing where the label is absent
-            total += part
+            total = part if total is None else total + part
+        assert total is not None  # noqa: S101 without soft ones, scoring is skipped
         total += 0.5
         scores = total.astype(np.int64)  # rounds half away from zero; never negative
         if state.ignored is not None:

@@ -1,10 +1,18 @@
 """NodeResourcesFit: what a pod asks for must be free, and nodes are scored by what would then be left or used."""
 
+import numpy as np
 import pytest
 
 from bayplan.api.objects import Pod
+from bayplan.framework.plugin import Code
 from bayplan.framework.resources import ResourceSpec, ShapePoint
-from bayplan.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs, RatioParam, ScoringStrategy
+from bayplan.plugins.node_resources_fit import (
+    NodeResourcesFit,
+    NodeResourcesFitArgs,
+    RatioParam,
+    ScoringStrategy,
+    combined,
+)
 from tests.kit import a_cluster, a_pod, case, judged, node, scored
 
 SMALL = a_cluster(
@@ -165,3 +173,21 @@ def test_a_resource_that_scores_nothing_does_not_count_in_a_curve() -> None:
 def test_wrong_arguments_are_named(arguments: NodeResourcesFitArgs, problem: str) -> None:
     """Each problem says which field, and what is wrong with it."""
     assert problem in "; ".join(arguments.problems())
+
+
+@pytest.mark.parametrize("kinds", [3, 14, 45])
+def test_each_combination_of_missing_things_is_told_apart(kinds: int) -> None:
+    """However many kinds there are: each row hears of exactly what it lacks."""
+    luck = np.random.default_rng(kinds)
+    lacking = [luck.random(200) < 0.3 for _ in range(kinds)]
+    hopeless = lacking[0] & lacking[1]
+    texts = [f"Insufficient {kind}" for kind in range(kinds)]
+
+    codes, outcomes = combined(lacking, hopeless, texts)
+
+    for row, code in enumerate(codes.tolist()):
+        missing = tuple(text for text, mask in zip(texts, lacking, strict=True) if mask[row])
+        assert outcomes[code].texts == missing
+        assert outcomes[code].code == (
+            Code.SUCCESS if not missing else Code.UNRESOLVABLE if hopeless[row] else Code.UNSCHEDULABLE
+        )
