@@ -9,6 +9,8 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from tests.cluster.control_plane import Api
@@ -18,6 +20,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
 ESTABLISHED_WITHIN_S = 10
+WATCHES_MAX = 16
 
 
 class Answer(NamedTuple):
@@ -37,21 +40,31 @@ class Difference(NamedTuple):
 
 
 def asked(api: Api, steps: list[Step]) -> list[Answer]:
-    """Put the steps to a server, one after the other."""
+    """Put the steps to a server, one after the other; watches that follow each other run side by side."""
     kept: dict[str, str] = {}
     there: set[str] = set()
-    answers = []
-    for number, step in enumerate(steps):
-        path = re.sub(r"\{(\w+)\}", lambda found: kept[found[1]], step.path)
-        code, told = _told(api, step._replace(path=path))
+    answers: list[Answer] = []
+    for step, code, told in _sent(api, steps, kept):
         if step.keeps:
             kept[step.keeps] = told[0]["metadata"].get("resourceVersion", "1") if told else "1"
         reason = str(told[0].get("reason", "")) if told and told[0].get("kind") == "Status" else ""
         objects = dict(_objects(told))
-        if number < len(BEGINNING):
+        if len(answers) < len(BEGINNING):
             there |= set(objects)
         answers.append(Answer(code, reason, {key: one for key, one in objects.items() if key not in there}))
     return answers
+
+
+def _sent(api: Api, steps: list[Step], kept: dict[str, str]) -> Iterator[tuple[Step, int, list[Any]]]:
+    """Send the steps, and give each with its code and its documents; a path is filled in when its turn comes."""
+
+    def send(step: Step) -> tuple[Step, int, list[Any]]:
+        path = re.sub(r"\{(\w+)\}", lambda found: kept[found[1]], step.path)
+        return (step, *_told(api, step._replace(path=path)))
+
+    with ThreadPoolExecutor(WATCHES_MAX) as lanes:
+        for is_watch, some in groupby(steps, key=lambda step: "watch=1" in step.path):
+            yield from lanes.map(send, some) if is_watch else map(send, some)
 
 
 def _told(api: Api, step: Step) -> tuple[int, list[Any]]:

@@ -326,6 +326,9 @@ LIVES: dict[str, dict[str, Any]] = {  # a collection, and an object that a real 
     LEASES: named("l", spec={"holderIdentity": "me", "leaseDurationSeconds": 15}),
     CLASSES: named("p", value=1),
     f"{GROUPS}/podgroups": named("g", spec={"schedulingPolicy": {"basic": {}}}),
+    f"{GROUPS}/workloads": named(
+        "w", spec={"podGroupTemplates": [{"name": "t", "schedulingPolicy": {"gang": {"minCount": 2}}}]}
+    ),
     BUDGETS: named("b", spec={"maxUnavailable": 1, "selector": {"matchLabels": {"x": "y"}}}),
     f"{STORAGE}/storageclasses": named("s", provisioner="x.y/z"),
     f"{STORAGE}/csidrivers": named("d.x.y", spec={}),
@@ -338,6 +341,9 @@ LIVES: dict[str, dict[str, Any]] = {  # a collection, and an object that a real 
     f"{DEVICES}/namespaces/default/resourceclaimtemplates": named("t", spec={"spec": DEVICE}),
     f"{DEVICES}/resourceslices": named("s", spec={**SLICE, "devices": [{"name": "d"}]}),
     f"{DEVICES}/deviceclasses": named("c", spec={}),
+    f"{DEVICES}/devicetaintrules": named(
+        "r", spec={"deviceSelector": {"driver": "d.x.y"}, "taint": {"key": "k", "effect": "NoSchedule"}}
+    ),
     "/apis/node.k8s.io/v1/runtimeclasses": named("r", handler="h"),
     "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices": named("e", addressType="IPv4", endpoints=[]),
     f"{RBAC}/namespaces/default/roles": named("r", rules=[]),
@@ -359,7 +365,12 @@ def life(path: str, body: dict[str, Any]) -> Iterator[Step]:
     """Give the requests that one object of a kind goes through."""
     name = body["metadata"]["name"]
     one = f"{path}/{name}"
-    yield from (Step("POST", path, body, keeps="made"), Step("POST", path, body), Step("GET", path), Step("GET", one))
+    yield from (
+        Step("POST", path, body, keeps=_made(path)),
+        Step("POST", path, body),
+        Step("GET", path),
+        Step("GET", one),
+    )
     if not path.endswith(("events", "controllerrevisions")):  # both are told of other fields that those may not change
         yield Step("PATCH", one, {"metadata": {"labels": {"a": "b"}, "annotations": {"x": "y"}}}, STRATEGIC)
         yield Step("PATCH", one, [{"op": "remove", "path": "/metadata/annotations/x"}], JSON_PATCH)
@@ -375,11 +386,18 @@ def life(path: str, body: dict[str, Any]) -> Iterator[Step]:
     yield Step("DELETE", one, {"preconditions": {"uid": "other"}})
     yield from (Step("DELETE", f"{one}?dryRun=All"), Step("DELETE", one), Step("GET", one), Step("DELETE", one))
     yield from (Step("POST", path, {"metadata": 5}), Step("POST", path, b"{"), Step("GET", f"{one}/nothing"))
-    yield watched(path, "&resourceVersion={made}")
+
+
+def _made(path: str) -> str:
+    """Give the name under which the revision is kept at which a kind's object was made."""
+    return "made_" + "".join(letter if letter.isalnum() else "_" for letter in path)
 
 
 BEGINNING = [Step("GET", path) for path in LIVES]
-EVERY_KIND = [step for path, body in LIVES.items() for step in life(path, body)]
+EVERY_KIND = [
+    *(step for path, body in LIVES.items() for step in life(path, body)),
+    *(watched(path, f"&resourceVersion={{{_made(path)}}}") for path in LIVES),
+]
 CUSTOM = [
     Step("POST", DEFINITIONS, named("widgets.shop.example.com", spec=DEFINITION)),
     *(Step("POST", WIDGETS, {**named("w", size=5), "kind": "Widget", "apiVersion": "shop.example.com/v1"}),),

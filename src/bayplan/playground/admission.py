@@ -234,6 +234,11 @@ def _budget(kind: Kind, tree: Map, store: Store) -> None:
     tree["status"] = dict.fromkeys(numbers, 0)
 
 
+def _device_taint(kind: Kind, tree: Map, store: Store) -> None:
+    opened(tree, "spec", "taint").setdefault("timeAdded", text(tree, "metadata", "creationTimestamp"))
+    tree["status"] = {}
+
+
 def _with_status(kind: Kind, tree: Map, store: Store) -> None:
     tree["status"] = {"attached": False} if kind.plural == "volumeattachments" else {}
 
@@ -255,5 +260,6 @@ _COMPLETE: Final[dict[tuple[str, str], Callable[[Kind, Map, Store], None]]] = {
     ("", "resourcequotas"): _with_status,
     ("batch", "cronjobs"): _with_status,
     ("resource.k8s.io", "resourceclaims"): _with_status,
+    ("resource.k8s.io", "devicetaintrules"): _device_taint,
     ("storage.k8s.io", "volumeattachments"): _with_status,
 }

@@ -96,7 +96,7 @@ coordination.k8s.io/v1
 scheduling.k8s.io/v1
   PriorityClass priorityclasses g pc
 scheduling.k8s.io/v1beta1
-  Workload workloads n
+  Workload workloads nv
   PodGroup podgroups nsv
 policy/v1
   PodDisruptionBudget poddisruptionbudgets nsgv pdb
@@ -111,7 +111,7 @@ resource.k8s.io/v1
   ResourceClaimTemplate resourceclaimtemplates n
   ResourceSlice resourceslices g
   DeviceClass deviceclasses g
-  DeviceTaintRule devicetaintrules sg
+  DeviceTaintRule devicetaintrules sgv
 authentication.k8s.io/v1
   TokenReview tokenreviews e
 authorization.k8s.io/v1
