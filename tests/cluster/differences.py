@@ -8,6 +8,7 @@ Not here: the requests (`sequence.py`), and which differences are allowed (`test
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
@@ -64,7 +65,8 @@ def _sent(api: Api, steps: list[Step], kept: dict[str, str]) -> Iterator[tuple[S
 
     with ThreadPoolExecutor(WATCHES_MAX) as lanes:
         for is_watch, some in groupby(steps, key=lambda step: "watch=1" in step.path):
-            yield from lanes.map(send, some) if is_watch else map(send, some)
+            all_at_once = lanes.map if is_watch else map
+            yield from all_at_once(send, some)
 
 
 def _told(api: Api, step: Step) -> tuple[int, list[Any]]:
@@ -91,12 +93,18 @@ def _documents(raw: bytes) -> list[Any]:
 
 def _objects(told: list[Any]) -> Iterator[tuple[str, Any]]:
     """Give the objects of an answer's documents: itself, a list's items, a watch's events."""
-    for number, one in enumerate(told):
+    before: Counter[str] = Counter()
+    for one in told:
         kind = str(one.get("kind", ""))
         if "type" in one and "object" in one:
-            if one["type"] != "BOOKMARK" or "annotations" in one["object"]["metadata"]:
-                name = _name(one["object"])
-                yield f"{one['object'].get('kind', '')} {name} {one['type']} {number}", _alike(one["object"])
+            meta = one["object"].get("metadata", {})
+            is_told = (
+                "annotations" in meta if one["type"] == "BOOKMARK" else "name" not in meta or _is_ours(one["object"])
+            )
+            key = f"{one['object'].get('kind', '')} {_name(one['object'])}"
+            before[key] += is_told
+            if is_told:
+                yield f"{key} {before[key]} {one['type']}", _alike(one["object"])
         elif kind.endswith("List") and "items" in one:
             for item in filter(_is_ours, one["items"]):
                 yield f"{kind.removesuffix('List')} {_name(item)}", _alike(item)
