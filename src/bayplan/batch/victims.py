@@ -71,6 +71,12 @@ class Hunt:
         self._is_social = is_social
         self._taken.clear()
 
+    def had_leave(self) -> set[str]:
+        """Return the queues that somebody was made to leave in the last statement."""
+        found = {task.job.queue for taken in self._taken for task, _ in taken.tasks if task.job is not None}
+        self._taken.clear()
+        return found
+
     # -- making room
 
     def make_room(self, task: Task) -> Row | None:

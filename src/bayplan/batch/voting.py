@@ -10,7 +10,8 @@ Not here: what our own plugins say (plugins/).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from functools import cmp_to_key
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 if TYPE_CHECKING:
     from bayplan.batch.jobs import Job, Queue
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from bayplan.framework.tiers import BatchConfiguration, TierPlugin
 
 Victims: TypeAlias = "list[Task]"
+Key: TypeAlias = Any  # something that can be compared with others of its kind
 
 
 class Voter:
@@ -42,6 +44,15 @@ class Voter:
 
     def task_order(self, left: Task, right: Task) -> float:
         """Compare two tasks."""
+        raise NotImplementedError
+
+    # -- the same as numbers, the smallest first; who has them is asked once for each, not once for each pair
+    def job_key(self, job: Job) -> float:
+        """Return a number by which jobs stand as job_order has them."""
+        raise NotImplementedError
+
+    def queue_key(self, queue: Queue) -> float:
+        """Return a number by which queues stand as queue_order has them."""
         raise NotImplementedError
 
     # -- who is ready
@@ -110,6 +121,8 @@ class Votes:
         self._job_order = self._in_order("job_order")
         self._queue_order = self._in_order("queue_order")
         self._task_order = self._in_order("task_order")
+        self._job_keys = self._keys("job_order", "job_key")
+        self._queue_keys = self._keys("queue_order", "queue_key")
         names = {name for tier in self.of_tiers("task_order") for name, _ in tier}
         self.orders_by_priority = names == {"priority"}  # and by age: then a key does, and nobody need be asked
         self._valid = self._in_order("job_valid")
@@ -136,7 +149,26 @@ class Votes:
     def _in_order(self, method: str) -> list[Callable[..., object]]:
         return [one for tier in self.of_tiers(method) for _, one in tier]
 
+    def _keys(self, order: str, key: str) -> list[Callable[..., object]] | None:
+        """Return what gives the numbers of an order; None: somebody has none."""
+        names = [name for tier in self.of_tiers(order) for name, _ in tier]
+        if not all(self.voters[name].overrides(key) for name in names):
+            return None
+        return [getattr(self.voters[name], key) for name in names]
+
     # -- orders
+
+    def job_key(self, job: Job) -> Key:
+        """Return what jobs are sorted by."""
+        if self._job_keys is None:
+            return _by_job(self)(job)
+        return (*[key(job) for key in self._job_keys], job.created, job.uid)
+
+    def queue_key(self, queue: Queue) -> Key:
+        """Return what queues are sorted by."""
+        if self._queue_keys is None:
+            return _by_queue(self)(queue)
+        return (*[key(queue) for key in self._queue_keys], queue.created, queue.name)
 
     def job_first(self, left: Job, right: Job) -> bool:
         """Say whether one job goes before another; the older one, where nobody sees a difference."""
@@ -193,3 +225,11 @@ class Votes:
                     found = named if found is None else [task for task in found if task.uid in chosen]
                 return found or []
         return []
+
+
+def _by_job(votes: Votes) -> Callable[[Job], Key]:
+    return cmp_to_key(lambda left, right: -1 if votes.job_first(left, right) else 1)
+
+
+def _by_queue(votes: Votes) -> Callable[[Queue], Key]:
+    return cmp_to_key(lambda left, right: -1 if votes.queue_first(left, right) else 1)

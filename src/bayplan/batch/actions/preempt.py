@@ -29,6 +29,7 @@ def preempt(session: Session) -> None:
                 tasks, may_grow = line.tasks(job), not session.votes.is_overused(queue)
                 if session.seeker.start(job, tasks, hunt, may_grow=may_grow) and tasks:
                     jobs.push(job)
+                line.refresh(hunt.had_leave())
     for job in session.jobs.values():
         waiting, running = job.having(Status.PENDING).values(), job.having(Status.RUNNING).values()
         if not waiting or not running or not session.votes.is_ready(job):

@@ -30,3 +30,4 @@ def reclaim(session: Session) -> None:
         if session.seeker.start(job, tasks, hunt) and tasks:
             jobs.push(job)
         line.queues.push(queue)
+        line.refresh(hunt.had_leave())

@@ -35,6 +35,10 @@ class Drf(Voter):
         """Let the job with the smaller share go first."""
         return self.share[left.uid] - self.share[right.uid]
 
+    def job_key(self, job: Job) -> float:
+        """Let the job with the smaller share go first."""
+        return self.share[job.uid]
+
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> list[Task]:
         """Name tasks whose jobs have, even without them, no less than the preemptor's would have with it."""
         whole = self.session.whole

@@ -27,6 +27,10 @@ class Gang(Voter):
         """Let unready jobs go first."""
         return int(left.is_ready) - int(right.is_ready)
 
+    def job_key(self, job: Job) -> int:
+        """Let unready jobs go first."""
+        return int(job.is_ready)
+
     def job_valid(self, job: Job) -> bool:
         """Say whether there are enough tasks at all."""
         return job.valid >= job.min_available

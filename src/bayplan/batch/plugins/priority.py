@@ -25,6 +25,10 @@ class Priority(Voter):
         """Let the more urgent job go first."""
         return right.priority - left.priority
 
+    def job_key(self, job: Job) -> int:
+        """Let the more urgent job go first."""
+        return -job.priority
+
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> list[Task]:
         """Spare tasks of jobs that are as urgent."""
         urgency = preemptor.job.priority if preemptor.job is not None else 0

@@ -66,6 +66,10 @@ class Proportion(Voter):
         """Let the queue with the smaller share go first."""
         return self.portions[left.name].share - self.portions[right.name].share
 
+    def queue_key(self, queue: Queue) -> float:
+        """Let the queue with the smaller share go first."""
+        return self.portions[queue.name].share
+
     def overused(self, queue: Queue) -> bool:
         """Say whether a queue has all that it deserves."""
         return self._has_enough(self.portions[queue.name])
