@@ -6,22 +6,22 @@ Not here: reading manifests and the loop over pods (`answers/snapshot.py`, `core
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import click
 import msgspec
 
 from bayplan.answers.missing import missing
+from bayplan.answers.sessions import seats
 from bayplan.answers.snapshot import Cluster, Snapshot, called, identity_of, waits
 from bayplan.answers.why import NoSuchPod, Why, meant, why, why_running
 from bayplan.api.groups import odd
 from bayplan.api.objects import Pod
+from bayplan.batch.plugins.predicates import FIELDS
 from bayplan.cli import progress, sources, tables
 from bayplan.cli.options import with_configuration
-from bayplan.cli.rules import Rules, kinds_of, note, policy
+from bayplan.cli.rules import Policy, Rules, kinds_of, note, whole_policy
 from bayplan.core.pod_lane import Decision, PodLane
-from bayplan.framework.profile import Profile
 
 Output: TypeAlias = Literal["table", "json", "yaml"]
 Row: TypeAlias = dict[str, object]
@@ -73,8 +73,8 @@ def place(**given: object) -> int:
     options = msgspec.convert(given, Options)
     if options.config is not None and options.algorithm_provider is not None:
         raise click.ClickException("give --config or --algorithm-provider, not both")
-    rules = policy(options.config, Rules(options.plugins, options.feature_gates), options.algorithm_provider)
-    snapshot = Snapshot(kinds_of(rules.values()))
+    rules = whole_policy(options.config, Rules(options.plugins, options.feature_gates), options.algorithm_provider)
+    snapshot = Snapshot(kinds_of(rules.profiles.values(), FIELDS if rules.batches else ()))
     for name, raw in sources.opened(options.files):
         snapshot.read(name, raw)
     cluster = snapshot.cluster()
@@ -104,14 +104,16 @@ class Options(msgspec.Struct, frozen=True):
 # --- placing ---------------------------------------------------------------------------------------------------------
 
 
-def _placed(cluster: Cluster, rules: Mapping[str, Profile], options: Options) -> Placed:
+def _placed(cluster: Cluster, rules: Policy, options: Options) -> Placed:
     """Place what waits; explain one pod when its turn comes."""
-    lane = PodLane(cluster.table, rules, seed=options.seed)
+    lane = PodLane(cluster.table, rules.profiles, seed=options.seed)
     one = _meant(options.why, cluster)
     explained = why_running(lane, one) if one is not None and not waits(one) else None
-    decisions, faults = [], dict[str, str]()
-    steps = lane.run(cluster.waiting) if explained is None or options.output != "table" else iter(())
-    for decision in progress.shown(steps, len(cluster.waiting), "placing"):
+    decisions, faults = _in_sessions(cluster, rules, options), dict[str, str]()
+    in_sessions = {given.scheduler_name for given in rules.batches}
+    alone = [pod for pod in cluster.waiting if pod.spec.scheduler_name not in in_sessions]
+    steps = lane.run(alone) if explained is None or options.output != "table" else iter(())
+    for decision in progress.shown(steps, len(alone), "placing"):
         decisions.append(_row(decision, options))
         if decision.fault is not None:
             faults.setdefault(decision.fault.plugin, str(decision.fault))
@@ -120,6 +122,15 @@ def _placed(cluster: Cluster, rules: Mapping[str, Profile], options: Options) ->
             if options.output == "table":
                 break
     return Placed(decisions, list(faults.values()), explained)
+
+
+def _in_sessions(cluster: Cluster, rules: Policy, options: Options) -> list[Row]:
+    """Place what is served in sessions, profile after profile."""
+    return [
+        {"pod": seat.pod.key, "node": seat.node, "message": seat.message, "score": None, "among": 0}
+        for given in rules.batches
+        for seat in seats(cluster, given, rules.registry, seed=options.seed)
+    ]
 
 
 def _meant(name: str | None, cluster: Cluster) -> Pod | None:

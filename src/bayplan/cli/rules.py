@@ -22,6 +22,7 @@ from bayplan.config.profiles import profiles
 from bayplan.framework.profile import Profile
 from bayplan.framework.registry import PluginNotLoaded, Registry
 from bayplan.framework.rules import Rule
+from bayplan.framework.tiers import BatchConfiguration
 
 
 class Rules(NamedTuple):
@@ -31,7 +32,22 @@ class Rules(NamedTuple):
     feature_gates: tuple[str, ...] = ()
 
 
+class Policy(NamedTuple):
+    """All that a configuration comes to."""
+
+    profiles: Mapping[str, Profile]
+    registry: Registry
+    batches: tuple[BatchConfiguration, ...] = ()  # profiles that are served in sessions
+
+
 def policy(config: str | None, rules: Rules, provider: str | None = None) -> Mapping[str, Profile]:
+    """Return the profiles of a configuration file that names none served in sessions, or as `whole_policy`."""
+    return whole_policy(config, rules, provider, runs_sessions=False).profiles
+
+
+def whole_policy(
+    config: str | None, rules: Rules, provider: str | None = None, *, runs_sessions: bool = True
+) -> Policy:
     """Return the profiles of a configuration file, of an old provider, or kube-scheduler's defaults."""
     try:
         registry = Registry.installed()
@@ -40,21 +56,24 @@ def policy(config: str | None, rules: Rules, provider: str | None = None) -> Map
                 _tell_cost(registry, name)
         chosen = gates(settings_of(",".join(rules.feature_gates)))
         if config is None:
-            return profiles(None if provider is None else from_provider(provider), registry, chosen)
+            usual = profiles(None if provider is None else from_provider(provider), registry, chosen)
+            return Policy(usual, registry)
         loaded = load(Path(config), registry, chosen)
         for warning in loaded.warnings:
             note(f"warning: {warning}")
         refuse_extenders(loaded)
-        refuse_batches(loaded)
-        return profiles(loaded.configuration, registry, chosen)
+        if not runs_sessions:
+            refuse_batches(loaded)
+        batches = tuple(batch.configuration for batch in loaded.batches)
+        return Policy(profiles(loaded.configuration, registry, chosen), registry, batches)
     except ConfigError as error:
         raise refusal(error) from None
     except PluginNotLoaded as error:
         raise click.ClickException(str(error)) from None
 
 
-def kinds_of(rules: Iterable[Profile]) -> Kinds:
-    """Return the kinds to read: with the fields that rules declare."""
+def kinds_of(rules: Iterable[Profile], more: Iterable[str] = ()) -> Kinds:
+    """Return the kinds to read: with the fields that rules declare, and some more."""
     asked = {
         instance.name: tuple(instance.plugin.fields)
         for profile in rules
@@ -67,7 +86,7 @@ def kinds_of(rules: Iterable[Profile]) -> Kinds:
             widened(KINDS, fields)
         except FieldError as error:
             raise click.ClickException(f"plugin {name}: fields: {error}") from None
-    every = [field for fields in asked.values() for field in fields]
+    every = [*more, *(field for fields in asked.values() for field in fields)]
     return widened(KINDS, every)
 
 

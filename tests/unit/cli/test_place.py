@@ -1,5 +1,6 @@
 """`bayplan place`: what it reads, what it prints, and with which exit status it ends."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -186,14 +187,85 @@ def test_odd_numbers_of_groups_and_queues_are_named(tmp_path: Path) -> None:
     assert "odd: Queue q: spec.weight is 0: it is promised nothing and takes what others leave idle" in ran.err
 
 
-def test_batch_profiles_are_refused_by_name(tmp_path: Path) -> None:
-    """Until there are sessions, nobody is placed by other rules than were asked for."""
-    config = tmp_path / "batch.yaml"
-    config.write_text("actions: allocate\nplugins: gang\nplugin.gang.jobready: 'true'\n", encoding="utf-8")
-    ran = place("-f", manifests(tmp_path, NODE, POD), "--config", config)
+BATCH = {
+    "flat": """
+actions: "reclaim, allocate, preempt"
+plugins: "gang, priority, drf, predicates, proportion"
+plugin.gang.jobready: "true"
+plugin.gang.joborder: "true"
+plugin.gang.preemptable: "true"
+plugin.priority.joborder: "true"
+plugin.priority.taskorder: "true"
+plugin.drf.preemptable: "true"
+plugin.drf.joborder: "true"
+""",
+    "tiers": """
+actions: "allocate, backfill"
+tiers:
+- plugins: [{name: priority}, {name: gang}]
+- plugins: [{name: drf}, {name: predicates}, {name: proportion}, {name: nodeorder}]
+""",
+}
+IN_SESSIONS = """
+apiVersion: v1
+kind: Node
+metadata: {name: big}
+status:
+  allocatable: {cpu: "4", memory: 8Gi, pods: "10"}
+  conditions: [{type: Ready, status: "True"}]
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: default}
+---
+apiVersion: scheduling.incubator.k8s.io/v1alpha1
+kind: Queue
+metadata: {name: default}
+spec: {weight: 1}
+---
+apiVersion: scheduling.incubator.k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: train}
+spec: {minMember: 2, queue: default}
+---
+apiVersion: scheduling.incubator.k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: large}
+spec: {minMember: 5, queue: default}
+"""
+MEMBER = """
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}, annotations: {{scheduling.k8s.io/group-name: {group}}}}}
+spec:
+  schedulerName: kube-batch
+  {kind}: [{{name: c, image: i, resources: {{requests: {requests}}}}}]
+"""
 
-    assert ran.status == 1
-    assert 'pods of "kube-batch" are scheduled in sessions, which are not run here yet' in ran.err
+
+def members(group: str, number: int, requests: str, kind: str = "containers") -> list[str]:
+    """Return the manifests of a gang's pods."""
+    made = [MEMBER.format(name=f"{group}-{n}", group=group, kind=kind, requests=requests) for n in range(number)]
+    return made if kind == "containers" else [one + "  containers: [{name: d, image: i}]\n" for one in made]
+
+
+@pytest.mark.parametrize("form", BATCH)
+def test_gangs_are_placed_in_sessions_by_both_forms_of_kube_batches_file(tmp_path: Path, form: str) -> None:
+    """One gang starts whole, one waits whole and says why; so do pods that ask for nothing, or only to begin with."""
+    config = tmp_path / "batch.yaml"
+    config.write_text(BATCH[form], encoding="utf-8")
+    gangs = [*members("train", 2, "{cpu: 1}"), *members("large", 5, "{cpu: 1}")]
+    alone = [*members("free", 1, "{}"), *members("first", 1, "{cpu: 1}", "initContainers")]
+    alone = [one.replace("annotations: {scheduling.k8s.io/group-name: free}", "") for one in alone]
+    alone = [one.replace("annotations: {scheduling.k8s.io/group-name: first}", "") for one in alone]
+    ran = place("-f", manifests(tmp_path, IN_SESSIONS, *gangs, *alone), "--config", config, "-o", "json")
+    said = {one["pod"]: one for one in json.loads(ran.out)["decisions"]}
+
+    assert {name.removeprefix("default/"): one["node"] for name, one in said.items()} == {
+        **dict.fromkeys(("train-0", "train-1", "free-0", "first-0"), "big"),
+        **dict.fromkeys([f"large-{n}" for n in range(5)]),
+    }
+    assert said["default/large-0"]["message"].startswith("no room on any of 1 nodes for ")
 
 
 def test_the_seed_says_where_to_begin(tmp_path: Path) -> None:
