@@ -11,14 +11,14 @@ from zlib import crc32
 
 import msgspec
 
-from bayplan.api.messages import Bind, Event
+from bayplan.api.messages import Bind, Event, Record
 from bayplan.api.objects import Pod
 from bayplan.cluster import fold
 from bayplan.cluster.table import Table
 from bayplan.config.profiles import profiles
 from bayplan.core.points import Gatehouse, Wait
 from bayplan.core.queue import Settings
-from bayplan.core.scheduler import Core
+from bayplan.core.scheduler import Core, Turn
 from bayplan.core.settings import CoreSettings
 from bayplan.core.waiting import Place
 from bayplan.framework.plugin import Plugin
@@ -29,6 +29,23 @@ from tests.dump import ask_alike, differences, dump
 from tests.histories.groups import with_groups
 
 COMPARE_EVERY = 25
+OPTIONAL = (
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "NodeVolumeLimits",
+    "ImageLocality",
+    "NodeResourcesBalancedAllocation",
+)
+"""Rules that a profile may do without: the referee does not look at what they look at."""
+
+
+STAGES = {
+    'running Bind plugin "DefaultBinder"': "a bind was refused",
+    'running PreBind plugin "VolumeBinding"': "volumes were not bound",
+    "rejected due to timeout": "a permit took too long",
+    "skip schedule deleting pod": "it is being deleted",
+}
+"""Words of an event, and what failed."""
 
 
 class Told(NamedTuple):
@@ -73,33 +90,48 @@ class Kind(NamedTuple):
 
     permits: bool  # a rule at permit has some wait
     groups: bool  # pods go in groups, and have others evicted
+    without: frozenset[str]  # rules that the profile does not have
 
     @classmethod
     def of(cls, seed: str) -> "Kind":
         """Draw it: a tenth of the histories has groups."""
         luck = crc32(seed.encode())
-        return cls(luck % 4 == 0, luck % 10 == 1)
+        chosen = {rule for place, rule in enumerate(OPTIONAL) if luck >> (8 + place) & 7 == 0}
+        return cls(luck % 4 == 0, luck % 10 == 1, frozenset(chosen))
+
+
+def lacking(profile: Profile, rules: frozenset[str]) -> Profile:
+    """Return a profile without some of its rules."""
+    if not rules:
+        return profile
+    points = {point: [one for one in instances if one.name not in rules] for point, instances in profile.points.items()}
+    return Profile(profile.scheduler_name, points, profile.gates)
 
 
 def some_profiles(kind: Kind, *, evicts: bool) -> dict[str, Profile]:
     """Return the default profile, one with a rule at permit, or one with groups."""
-    plain = usual()[DEFAULT_SCHEDULER]
+    plain = lacking(usual()[DEFAULT_SCHEDULER], kind.without)
     if kind.groups:
         return {DEFAULT_SCHEDULER: with_groups(plain, evicts=evicts)}
     if not kind.permits:
-        return usual()
+        return {DEFAULT_SCHEDULER: plain}
     return {
         DEFAULT_SCHEDULER: Profile(DEFAULT_SCHEDULER, {**plain.points, "permit": [Instance("Dawdling", Dawdling())]})
     }
 
 
-def live(seed: str, *, every_turn: bool = False) -> Told:
-    """Live through a history; say what was wrong with it."""
+def live(seed: str, *, every_turn: bool = False, steps_most: int | None = None) -> Told:
+    """Live through a history, or its first steps and its rest; say what was wrong with it."""
     kind = Kind.of(seed)
     world = World(seed, some_profiles(kind, evicts=True), with_groups=kind.groups)
     steps = world.luck.choice((20, 60, 120))
-    for number, _ in enumerate(world.live(steps)):
+    steps = steps if steps_most is None else min(steps, steps_most)
+    for number, turn in enumerate(world.live(steps)):
         world.wrong += world.core.queue.check()
+        world.counts += failed_stages(turn)
+        if number % COMPARE_EVERY == 0:
+            groups = world.core.queue.all_groups()
+            world.counts.update(f"turned down by: {rule}" for group in groups for rule in group.by)
         if (every_turn or number % COMPARE_EVERY == 0) and has_heard_of_storage(world):
             world.wrong += table_differences(world.core)
         if world.wrong:
@@ -115,6 +147,12 @@ def has_heard_of_storage(world: World) -> bool:
     """Say whether the core knows the storage there is; until it does, what it wrote there is an assumption."""
     kinds = ("PersistentVolume", "PersistentVolumeClaim")
     return all(world.core.known.like(thing) == thing for key, thing in world.server.objects.items() if key[0] in kinds)
+
+
+def failed_stages(turn: Turn) -> Counter[str]:
+    """Count at which stage of binding attempts failed."""
+    notes = [effect.note for effect in turn.effects if isinstance(effect, Record) and effect.type == "Warning"]
+    return Counter(f"failed: {name}" for note in notes for words, name in STAGES.items() if words in note)
 
 
 def transitions(core: Core) -> Counter[str]:

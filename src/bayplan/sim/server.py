@@ -89,8 +89,11 @@ class Server:
     def listed(self, kind: str) -> Listed:
         """Return everything of a kind; what its stream still had to tell is in it."""
         self.streams.get(kind, deque[Event]()).clear()
-        things = tuple(thing for key, thing in self.objects.items() if key[0] == kind)
-        return Listed(cause="list", kind=kind, things=things)
+        return Listed(cause="list", kind=kind, things=self.things(kind))
+
+    def things(self, kind: str) -> tuple[Object, ...]:
+        """Return everything of a kind."""
+        return tuple(thing for key, thing in self.objects.items() if key[0] == kind)
 
     def pod(self, namespace: str, name: str) -> Pod | None:
         """Return a pod."""

@@ -1,8 +1,9 @@
 """The world: a core, a simulated API server, a clock that jumps, and what goes wrong between them, all from a seed.
 
 Events come late, twice, in another order across kinds, or are lost until a list tells all; writes fail before or after
-they are applied, or nobody hears of them; the scheduler crashes and starts anew; others create, change, delete and bind
-what they like; the volume controller takes its time; an exception of our own happens inside a step.
+they are applied, or nobody hears of them; the scheduler crashes and starts anew; another believes that it leads; others
+create, change, delete and bind what they like; the volume controller takes its time; an exception of our own happens
+inside a step.
 Invariant: one seed is one history.
 Not here: judging it (audit.py, tests/histories).
 """
@@ -17,7 +18,21 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from bayplan.api.claims import ObjectReference, PersistentVolumeClaim
-from bayplan.api.messages import Answered, AnyEffect, Ask, Bind, Ended, Ending, Event, Stop
+from bayplan.api.messages import (
+    Answered,
+    AnyEffect,
+    Ask,
+    Bind,
+    BindVolume,
+    Ended,
+    Ending,
+    Event,
+    Evict,
+    Listed,
+    Nominate,
+    SelectNode,
+    Stop,
+)
 from bayplan.api.objects import Node, Pod
 from bayplan.core.queue import Settings
 from bayplan.core.scheduler import Core, Turn
@@ -31,6 +46,8 @@ KINDS = ("Node", "StorageClass", "PersistentVolume", "PersistentVolumeClaim", "P
 QUIET_MS = 60_000
 TURNS_MAX = 20_000
 GROUPED_MOST = 30
+FULL_SHARE = 0.25  # of histories that begin with little room
+FILLED_MOST = 12  # pods a node is filled with
 
 
 class Rates(NamedTuple):
@@ -103,10 +120,12 @@ class World:
 
     def live(self, steps: int) -> Iterator[Turn]:
         """Let a history happen, then let it come to rest; hand out every turn."""
-        size = self.luck.choice((1, 3, 5, 8, 12, 20, 40))
+        size = self.luck.choice((1, 3, 5, 8, 8, 12, 12, 20, 20, 40, 100, 200))
         self.server.put(draws.storage_class())
         for _ in range(size):
             self._add_node()
+        if self.luck.random() < FULL_SHARE:
+            self._fill()
         yield from self._start()
         for _ in range(steps):
             for _ in range(self.luck.choice((0, 1, 1, 2, 5))):
@@ -303,6 +322,7 @@ class World:
             self._change_node: 2,
             self._drop_node: 0.5,
             self._add_volume: 1,
+            self._rival_leads: 0.1,
         }
         deed = self.luck.choices(list(deeds), list(deeds.values()))[0]
         self.counts[f"deed: {deed.__name__[1:]}"] += 1
@@ -324,6 +344,28 @@ class World:
                 self._to_come.append(pod)
             else:
                 self.server.put(pod)
+
+    def _fill(self) -> None:
+        """Have pods run already, so that little room is left."""
+        filler = draws.Template("filler", "plain", "250m", "128Mi")
+        for node in self.server.nodes():
+            milli = 1000 * int(node.status.allocatable["cpu"])
+            most = min(int(milli * self.luck.uniform(0.8, 1.0)) // 250, int(node.status.allocatable["pods"]))
+            for _ in range(min(most, FILLED_MOST)):
+                self._pods += 1
+                pod = draws.pod(self.luck, filler, self._pods, DEFAULT_SCHEDULER)
+                self.server.put(replace(pod, spec=replace(pod.spec, node_name=node.metadata.name)))
+
+    def _rival_leads(self) -> None:
+        """Have another scheduler believe for a while that it leads: what it wants done arrives among ours."""
+        rival = Core(self.profiles, seed=self.luck.randrange(100))
+        told = tuple(Listed(cause="list", kind=kind, things=self.server.things(kind)) for kind in KINDS)
+        for effect in rival.turn(told, self.now_ms, self.luck.choice((50, 400))).effects:
+            if isinstance(effect, Bind | BindVolume | SelectNode | Nominate | Evict):
+                self._sent += 1
+                self._writes.append(
+                    (self.now_ms + self.luck.choice((0, 50, 2000)), self._sent, replace(effect, write=0))
+                )
 
     def _pod(self, *, bound: bool) -> Pod | None:
         pods = [pod for pod in self.server.pods() if bool(pod.spec.node_name) == bound]
