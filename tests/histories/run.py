@@ -82,6 +82,7 @@ def main() -> int:
     parser.add_argument("--n", type=int, default=200, help="how many")
     parser.add_argument("--seed", default="", help="of them all; a fresh one by default")
     parser.add_argument("--one", default="", help="the seed of one history: it is checked at every turn")
+    parser.add_argument("--first", action="store_true", help="end at the first that fails")
     options = parser.parse_args()
     if options.one:
         one, _, steps = options.one.partition(":")
@@ -100,6 +101,9 @@ def main() -> int:
         digest.update(told.effects)
         if told.wrong:
             failed += 1
+            if options.first:
+                print(f"history {one} failed after {number + 1}: {told.wrong[0]}")
+                return 1
             report(*(shrunk(one) or (one, told)))
     for what, how_often in sorted(counts.items()):
         print(f"  {how_often:>8} {what}")
