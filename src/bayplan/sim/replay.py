@@ -34,6 +34,7 @@ from bayplan.api.messages import (
 )
 from bayplan.api.objects import Node, Object, Pod
 from bayplan.api.requests import allocatable, fit_request
+from bayplan.cluster.table import FINISHED
 from bayplan.core.queue import Settings
 from bayplan.core.scheduler import Core
 from bayplan.core.settings import CoreSettings
@@ -141,12 +142,11 @@ class Replay:
         kinds: dict[str, list[Object]] = {}
         for thing in self.cluster:
             kinds.setdefault(type(thing).__name__, []).append(thing)
-        pods = kinds.pop("Pod", [])
+        pods = [pod for pod in kinds.pop("Pod", []) if isinstance(pod, Pod) and _runs(pod)]
         events: list[Event] = [Listed(cause=CAUSE, kind=kind, things=tuple(things)) for kind, things in kinds.items()]
         self._settle([*events, Listed(cause=CAUSE, kind="Pod", things=tuple(pods))])
         for pod in pods:
-            if isinstance(pod, Pod):
-                self._count(pod, pod.spec.node_name, 1)
+            self._count(pod, pod.spec.node_name, 1)
 
     def _settle(self, events: Sequence[Event]) -> int | None:
         """Take turns until the core has nothing left to do; return when it wants to be asked again."""
@@ -163,7 +163,7 @@ class Replay:
     def _arrive(self, number: int) -> Iterator[Event]:
         job = self.jobs[number]
         for place in range(len(job.moulds)):
-            pod = made(job, place, str(len(self._job_of)))
+            pod = made(job, place, _uid(len(self._job_of)))
             self._waiting[len(self._job_of)] = pod
             self._job_of.append(number)
             self.course.levels[WAITING] += 1
@@ -186,7 +186,7 @@ class Replay:
                     self.attempts_failed += effect.reason == "FailedScheduling"
                     self._count_error(effect.uid)
                 case PatchStatus():
-                    self._turned_down.tell(int(effect.uid), effect.message)
+                    self._turned_down.tell(_number(effect.uid), effect.message)
                     if effect.reason == ERROR:
                         self._erring[effect.uid] = effect.message
                     else:
@@ -200,7 +200,7 @@ class Replay:
         return events
 
     def _bind(self, bind: Bind) -> tuple[Event, Event]:
-        number = int(bind.uid)
+        number = _number(bind.uid)
         waiting = self._waiting.pop(number)
         pod = replace(waiting, spec=replace(waiting.spec, node_name=bind.node))
         self._running[number] = Running(pod, bind.node)
@@ -235,7 +235,7 @@ class Replay:
 
     def reasons(self) -> tuple[Reason, ...]:
         """Return why pods were turned down, the commonest reason first."""
-        return self._turned_down.reasons((number, self.core.where(str(number))) for number in self._waiting)
+        return self._turned_down.reasons((number, self.core.where(_uid(number))) for number in self._waiting)
 
     def _count(self, pod: Pod, node: str, sign: int) -> None:
         """Count a pod on a node, or off it."""
@@ -256,6 +256,20 @@ class Replay:
             )
             self._asked[key] = known
         return known
+
+
+def _uid(number: int) -> str:
+    """Return a pod's uid: one that no API server gives."""
+    return f"#{number}"
+
+
+def _number(uid: str) -> int:
+    return int(uid[1:])
+
+
+def _runs(pod: Pod) -> bool:
+    """Say whether a pod of the cluster runs there."""
+    return bool(pod.spec.node_name) and pod.status.phase not in FINISHED
 
 
 def _serving(profiles: Mapping[str, Profile], jobs: Sequence[Job]) -> Mapping[str, Profile]:

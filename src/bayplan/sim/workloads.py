@@ -65,6 +65,6 @@ def mould(name: str, pod: Pod) -> Pod:
 
 
 def made(job: Job, place: int, uid: str) -> Pod:
-    """Make one of a job's pods."""
+    """Make one of a job's pods, under a name that no pod of a cluster can have."""
     pod = job.moulds[place]
-    return replace(pod, metadata=replace(pod.metadata, name=f"{job.name}-{place}", uid=uid))
+    return replace(pod, metadata=replace(pod.metadata, name=f"{job.name}#{place}", uid=uid))

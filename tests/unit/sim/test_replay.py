@@ -88,6 +88,26 @@ def test_pods_that_run_already_take_their_room() -> None:
     assert reported(replay, "default").uses[0].used.average == 1
 
 
+def test_pods_that_have_ended_or_wait_in_the_cluster_take_no_room() -> None:
+    """Only what runs there counts; who waits is the workload's to say."""
+    pod = Pod(metadata=PodMeta(name="old", namespace="default", uid="1"), spec=asking(4).spec)
+    ended = replace(pod, spec=replace(pod.spec, node_name="n0"), status=replace(pod.status, phase="Succeeded"))
+    for other in (pod, ended):
+        replay = replayed([*nodes(1, cpu=4), other], [job("new", 0, 10, asking(4))])
+
+        assert (replay.started_ms, replay.course.peaks[:3]) == ([0], [0, 1, 1])
+
+
+def test_a_pod_of_the_cluster_may_be_called_as_one_of_a_job() -> None:
+    """Both are there: neither takes the other's place."""
+    spec = replace(asking(3).spec, node_name="n0")
+    for name, uid in (("job-0", "0"), ("job", "job")):
+        running = Pod(metadata=PodMeta(name=name, namespace="default", uid=uid), spec=spec)
+        replay = replayed([*nodes(1, cpu=4), running], [job("job", 0, 10, asking(2))])
+
+        assert replay.placed == 0
+
+
 def test_pods_of_another_scheduler_are_served_by_the_first_profile() -> None:
     """As in `bayplan place`: nobody waits for a scheduler that is not there."""
     assert replayed(nodes(1), [job("other", 0, 1, asking(1, scheduler_name="elsewhere"))]).placed == 1
