@@ -42,14 +42,14 @@ def target(kinds: Kinds, parts: list[str]) -> Target:
         raise no_such_path()
     if not rest:
         raise no_such_path()
-    if not kinds.of(group, version):
-        raise no_such_group()
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 2 and not (group == "" and rest[2] in {"status", "finalize"}):
         namespace, rest = rest[1], rest[2:]
     kind = kinds.find(group, version, rest[0])
     if kind is None and (group, rest) == ("", ["bindings"]) and namespace:
         return Target(kinds.core("pods"), namespace, "", "binding")
+    if kind is None and not kinds.of(group, version):
+        raise no_such_group()
     if kind is None or len(rest) > 3 or (namespace and not kind.namespaced):
         raise no_such_path()
     name, part = (*rest[1:], "", "")[:2]
