@@ -8,6 +8,7 @@ Not here: connections (`transport.py`), reading kubeconfig files (`kubeconfig.py
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import logging
 import math
@@ -87,6 +88,7 @@ class Access:
         self._given = Credential()
         self._shown: Shown | None = None
         self._refused_at = -math.inf
+        self._refreshing = asyncio.Lock()
         self._now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def __repr__(self) -> str:
@@ -99,6 +101,12 @@ class Access:
 
         Raise AccessError where there is nothing to go on with.
         """
+        async with self._refreshing:  # one plugin at a time, whoever asks
+            return await self._refreshed(monotonic, refused=refused)
+
+    async def _refreshed(self, monotonic: float, *, refused: bool) -> bool:
+        if not refused and self.fresh_until > monotonic:
+            return False  # somebody else has just done it
         if refused:
             if monotonic - self._refused_at < TRY_AGAIN_S:
                 return False  # it has just been asked for, and was not taken

@@ -66,6 +66,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     duration_s: int = 15
     renew_deadline_s: float = 10.0
     retry_s: float = 2.0
+    reporter: str = "bayplan"  # in the events that say who leads
 
     def faults(self) -> list[str]:
         """Say what cannot be meant."""
@@ -136,12 +137,33 @@ class Election:
         self._is_holder = True
         self.won.set()
         logger.info("%s holds lease %s/%s", self.settings.identity, self.settings.namespace, self.settings.name)
+        telling = asyncio.create_task(self._announce("became leader"))
         try:
             await self._keep()
         finally:
+            telling.cancel()
             if self.why_lost:
                 self._is_holder = False
                 self.lost.set()
+
+    async def _announce(self, what: str) -> None:
+        """Record who leads, as kube-scheduler does; nothing depends on it."""
+        settings, now_ns = self.settings, self._now_ns()
+        path = f"/apis/events.k8s.io/v1/namespaces/{settings.namespace}/events"
+        meta = self._lease.metadata if self._lease is not None else ObjectMeta()
+        event = {
+            "apiVersion": "events.k8s.io/v1", "kind": "Event", "type": "Normal", "reason": "LeaderElection",
+            "metadata": {"name": f"{settings.name}.{now_ns:x}", "namespace": settings.namespace},
+            "eventTime": to_the_microsecond(now_ns), "action": "LeaderElection",
+            "reportingController": settings.reporter, "reportingInstance": settings.identity[:128],
+            "note": f"{settings.identity} {what}",
+            "regarding": {
+                "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "namespace": settings.namespace,
+                "name": settings.name, "uid": meta.uid, "resourceVersion": meta.resource_version,
+            },
+        }  # fmt: skip
+        with suppress(Failure, AccessError):
+            await self._ask("POST", path, msgspec.json.encode(event))
 
     # --- acquiring ---------------------------------------------------------------------------------------------------
 
@@ -289,6 +311,7 @@ class Election:
             try:
                 answer = await self._ask("PUT", path, self._written(lease, is_release=True))
                 if answer.status != 409:
+                    await self._announce("stopped leading")
                     return
                 now_there = await self._ask("GET", path)
                 lease = _decoder.decode(now_there.body) if now_there.is_good else None

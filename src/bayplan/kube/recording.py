@@ -169,6 +169,7 @@ class Recorder:
         key = Key(record.uid, revision, record.type, record.reason, record.action)
         entry = self._series.get(key)
         if entry is not None:
+            self._series.move_to_end(key)
             self._repeated(entry, now_ns)
             return
         if not self._may(record.uid, now_ns):

@@ -50,6 +50,7 @@ from bayplan.kube.transport import Client
 
 ASK_AGAIN_S: Final = (0.5, 10.0)
 ASK_S_MAX: Final = 60.0
+STOPPING: Final = "we are stopping"
 
 logger = logging.getLogger(__name__)
 
@@ -114,7 +115,7 @@ class Writer:
         """Take nothing more; what has not been sent ends as refused."""
         self.recorder.close()
         self.patches.close()
-        self.bindings.close("we are stopping")
+        self.bindings.close()
         for handle in self._asks:
             handle.cancel()
 
@@ -246,6 +247,7 @@ class Bindings:
     ) -> None:
         """Be asked by the client for the next binding whenever it can send one."""
         self._recorder = recorder
+        self._is_closed = False
         self._client = client
         self._ended = ended
         self._wait_s = settings.bind_wait_s
@@ -261,6 +263,9 @@ class Bindings:
 
     def add(self, effect: Bind) -> None:
         """Let a binding wait for its turn."""
+        if self._is_closed:
+            self._ended(effect, Ending.REFUSED, STOPPING)
+            return
         loop = self._running()
         if self._sweep is None:
             self._sweep = loop.call_later(1.0, self._swept)
@@ -288,15 +293,16 @@ class Bindings:
         call.effect = effect
         return call
 
-    def close(self, why: str) -> None:
-        """Give up what waits."""
+    def close(self) -> None:
+        """Give up what waits, and whatever comes."""
+        self._is_closed = True
         for timer in (self._timer, self._sweep):
             if timer is not None:
                 timer.cancel()
         self._client.feed(Priority.BINDING, None)
         while self._waiting:
             effect, _ = self._waiting.popleft()
-            self._ended(effect, Ending.REFUSED, why)
+            self._ended(effect, Ending.REFUSED, STOPPING)
 
     def _end(self, call: Call, outcome: Outcome) -> None:
         effect = call.effect  # type: ignore[attr-defined]  # it is ours
@@ -390,10 +396,10 @@ class Patches:
     def close(self) -> None:
         """Give up what waits."""
         self._client.feed(Priority.STATUS, None)
-        for effects in self._waiting.values():
-            for effect in effects:
-                self._ended(effect, Ending.REFUSED, "we are stopping")
+        for effect in (*(one for effects in self._waiting.values() for one in effects), *self._held.values()):
+            self._ended(effect, Ending.REFUSED, STOPPING)
         self._waiting.clear()
+        self._held.clear()
 
     def _end(self, call: Call, outcome: Outcome) -> None:
         effect: PodEffect = call.effect  # type: ignore[attr-defined]  # it is ours

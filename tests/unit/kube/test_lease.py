@@ -34,6 +34,7 @@ class Api:
         self.loses_answers = False
         self.watchers: list[Election] = []
         self.writes: list[tuple[float, str]] = []
+        self.events: list[dict[str, Any]] = []
 
     def candidate(self, name: str, *, watches: bool = True) -> Election:
         """Give somebody who stands for the lease."""
@@ -56,6 +57,9 @@ class Api:
         if method == "GET":
             return Answer(200, json.dumps(self.lease).encode()) if self.lease is not None else Answer(404, b"{}")
         tree = json.loads(body)
+        if tree["kind"] == "Event":
+            self.events.append(tree)
+            return Answer(201, b"{}")
         have = self.lease["metadata"]["resourceVersion"] if self.lease is not None else None
         if method == "POST" and have is not None:
             return Answer(409, b'{"message":"already exists"}')
@@ -285,6 +289,26 @@ def test_a_lease_that_was_deleted_is_made_again() -> None:
         assert one.is_held()
         assert api.lease is not None
         await ended(tasks)
+
+    run(main())
+
+
+def test_who_leads_is_recorded_about_the_lease() -> None:
+    """In kube-scheduler's words."""
+
+    async def main() -> None:
+        api = Api()
+        one = api.candidate("one")
+        tasks = begun(one)
+        await one.won.wait()
+        await asyncio.sleep(5)
+        await ended(tasks)
+        await one.release()
+
+        assert [event["note"] for event in api.events] == ["one became leader", "one stopped leading"]
+        first = api.events[0]
+        assert (first["reason"], first["regarding"]["kind"]) == ("LeaderElection", "Lease")
+        assert first["regarding"]["name"] == "bayplan"
 
     run(main())
 

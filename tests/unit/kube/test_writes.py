@@ -1,27 +1,19 @@
 """Writes: what is sent for each effect, in which order, and how its end is told."""
 
 import asyncio
-import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from bayplan.api.claims import ObjectReference, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec
 from bayplan.api.messages import (
     Answered,
     Ask,
     Bind,
-    BindVolume,
-    Effect,
     Ended,
     Ending,
-    Evict,
     Nominate,
     PatchStatus,
-    SelectNode,
 )
-from bayplan.api.objects import Object, ObjectMeta, Pod, PodCondition, PodMeta, PodSpec, PodStatus
 from bayplan.kube.auth import Access
 from bayplan.kube.calls import Answer, Call, Failure, Outcome, Priority
 from bayplan.kube.loop import run
@@ -29,233 +21,8 @@ from bayplan.kube.transport import Client, Limits
 from bayplan.kube.writes import Settings, Writer
 from bayplan.playground.running import Running
 from tests.unit.kube import virtual
-from tests.unit.kube.hostile import OK, Hostile, Script, answer, serving, silence, until
-
-Tree = dict[str, Any]
-Heard = list[Ended | Answered]
-NOW_NS = 1_700_000_000_123_456_789
-POD = Pod(
-    metadata=PodMeta(name="web", namespace="team", uid="u1", resource_version="7", generation=2),
-    spec=PodSpec(scheduler_name="bayplan"),
-)
-VOLUME = PersistentVolume(metadata=ObjectMeta(name="pv", uid="v1", resource_version="8"))
-CLAIM = PersistentVolumeClaim(metadata=ObjectMeta(name="data", namespace="team", uid="c1", resource_version="9"))
-
-
-class Known:
-    """What a writer knows."""
-
-    def __init__(self, *things: Object) -> None:
-        """Know these."""
-        self.things = {}
-        for thing in things:
-            meta = thing.metadata  # type: ignore[attr-defined]  # all have it
-            self.things[type(thing).__name__, meta.namespace, meta.name] = thing
-
-    def get(self, kind: str, namespace: str, name: str) -> Object | None:
-        """Return an object, or None."""
-        return self.things.get((kind, namespace, name))
-
-
-def about(name: str = "web", uid: str = "u1", write: int = 1) -> Tree:
-    """Name a pod for an effect."""
-    return {"uid": uid, "namespace": "team", "name": name, "cause": "attempt 1", "write": write}
-
-
-BIND = Bind(**about(), node="n1")
-WAITS = PatchStatus(**about(write=0), reason="Unschedulable", message="0/1 nodes are available: 1 Insufficient cpu.")
-
-
-class Sent:
-    """What a server was sent, and what was heard of it."""
-
-    def __init__(self, it: Hostile, heard: list[Ended | Answered]) -> None:
-        """Look at a server."""
-        self.lines = [request.split(b" HTTP")[0].decode() for request in it.requests]
-        self.bodies = [json.loads(request.partition(b"\r\n\r\n")[2] or b"{}") for request in it.requests]
-        self.media = [_header(request, b"Content-Type") for request in it.requests]
-        self.heard = heard
-
-    @property
-    def endings(self) -> list[Ending]:
-        """Give how writes ended."""
-        return [one.ending for one in self.heard if isinstance(one, Ended)]
-
-
-def _header(request: bytes, name: bytes) -> str:
-    found = [line for line in request.split(b"\r\n") if line.startswith(name)]
-    return found[0].partition(b": ")[2].decode() if found else ""
-
-
-def sent(
-    *effects: Effect,
-    known: Known | None = None,
-    answers: tuple[bytes | Script | None, ...] = (OK,),
-    ends: Callable[[Hostile, list[Ended | Answered]], bool] | None = None,
-    limits: Limits | None = None,
-) -> Sent:
-    """Carry out effects at a scripted server; by default until all that were sent have ended."""
-
-    async def main() -> Sent:
-        async with serving(*answers) as it:
-            client = Client(Access.to(it.url), limits)
-            heard: Heard = []
-            writer = Writer(
-                client, known or Known(POD, VOLUME, CLAIM), heard.append, Settings(host="h"), lambda: NOW_NS
-            )
-            writer.write(effects)
-            enough = sum(effect.write > 0 for effect in effects)
-            await until(lambda: ends(it, heard) if ends is not None else len(heard) >= enough, "all have ended")
-            writer.close()
-            await client.close()
-            return Sent(it, heard)
-
-    return run(main())
-
-
-# --- bodies ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_binding_names_the_pod_its_uid_and_the_node() -> None:
-    """As kube-scheduler posts it."""
-    it = sent(BIND)
-
-    assert it.lines == ["POST /api/v1/namespaces/team/pods/web/binding"]
-    assert it.bodies == [
-        {
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": {"name": "web", "namespace": "team", "uid": "u1"},
-            "target": {"kind": "Node", "name": "n1"},
-        }
-    ]
-    assert it.heard == [Ended(cause="write", write=1, ending=Ending.DONE)]
-
-
-def test_a_condition_is_patched_with_its_order_and_its_time() -> None:
-    """With a nomination in the same patch, and only for this pod and none that has its name."""
-    known = Known(_with_conditions(PodCondition(type="Ready", status="False")))
-    it = sent(WAITS, Nominate(**about(), node="n2"), known=known)
-
-    assert it.lines == ["PATCH /api/v1/namespaces/team/pods/web/status"]
-    assert it.media == ["application/strategic-merge-patch+json"]
-    assert it.bodies[0]["metadata"] == {"uid": "u1"}
-    assert it.bodies[0]["status"] == {
-        "$setElementOrder/conditions": [{"type": "Ready"}, {"type": "PodScheduled"}],
-        "conditions": [
-            {
-                "type": "PodScheduled",
-                "status": "False",
-                "reason": "Unschedulable",
-                "message": "0/1 nodes are available: 1 Insufficient cpu.",
-                "lastProbeTime": None,
-                "lastTransitionTime": "2023-11-14T22:13:20Z",
-                "observedGeneration": 2,
-            }
-        ],
-        "nominatedNodeName": "n2",
-    }
-
-
-def test_a_condition_that_stays_false_keeps_its_time() -> None:
-    """Since when is what autoscalers look at."""
-    known = Known(_with_conditions(PodCondition(type="PodScheduled", status="False")))
-    it = sent(WAITS, known=known, ends=lambda it, _: bool(it.requests))
-
-    assert "lastTransitionTime" not in it.bodies[0]["status"]["conditions"][0]
-
-
-def test_a_nomination_is_taken_back() -> None:
-    """By null."""
-    assert sent(Nominate(**about(), node="")).bodies[0]["status"] == {"nominatedNodeName": None}
-
-
-def _with_conditions(*conditions: PodCondition) -> Pod:
-    return Pod(metadata=POD.metadata, spec=POD.spec, status=PodStatus(conditions=conditions))
-
-
-def test_a_victim_is_told_why_before_it_is_deleted() -> None:
-    """And only this one, not a pod that has taken its name."""
-    it = sent(Evict(**about(), node="n1"))
-
-    assert it.lines == ["PATCH /api/v1/namespaces/team/pods/web/status", "DELETE /api/v1/namespaces/team/pods/web"]
-    condition = it.bodies[0]["status"]["conditions"][0]
-    assert (condition["type"], condition["status"], condition["reason"]) == (
-        "DisruptionTarget",
-        "True",
-        "PreemptionByScheduler",
-    )
-    assert condition["message"] == "bayplan: preempting to accommodate a higher priority pod"
-    assert it.bodies[1]["preconditions"] == {"uid": "u1"}
-    assert it.endings == [Ending.DONE]
-
-
-def test_a_volume_is_kept_for_a_claim_unless_it_has_changed() -> None:
-    """The patch carries the revision that it was made for."""
-    it = sent(BindVolume(**about(), volume="pv", claim="data", claim_uid="c1"))
-
-    assert it.lines == ["PATCH /api/v1/persistentvolumes/pv"]
-    assert it.bodies == [
-        {
-            "metadata": {
-                "uid": "v1",
-                "resourceVersion": "8",
-                "annotations": {"pv.kubernetes.io/bound-by-controller": "yes"},
-            },
-            "spec": {
-                "claimRef": {
-                    "apiVersion": "v1",
-                    "kind": "PersistentVolumeClaim",
-                    "namespace": "team",
-                    "name": "data",
-                    "uid": "c1",
-                    "resourceVersion": "9",
-                }
-            },
-        }
-    ]
-
-
-def test_a_volume_that_was_reserved_by_hand_is_not_marked_as_ours() -> None:
-    """A claim's name in it was somebody's wish."""
-    kept = PersistentVolumeSpec(claim_ref=ObjectReference(namespace="team", name="data"))
-    volume = PersistentVolume(metadata=VOLUME.metadata, spec=kept)
-    it = sent(BindVolume(**about(), volume="pv", claim="data", claim_uid="c1"), known=Known(volume, CLAIM))
-
-    assert "annotations" not in it.bodies[0]["metadata"]
-
-
-def test_a_claim_is_told_its_node_unless_it_has_changed() -> None:
-    """For the provisioner."""
-    it = sent(SelectNode(**about(), claim="data", node="n1"))
-
-    assert it.lines == ["PATCH /api/v1/namespaces/team/persistentvolumeclaims/data"]
-    assert it.media == ["application/merge-patch+json"]
-    assert it.bodies[0]["metadata"] == {
-        "uid": "c1",
-        "resourceVersion": "9",
-        "annotations": {"volume.kubernetes.io/selected-node": "n1"},
-    }
-
-
-def test_what_is_not_known_is_refused_without_a_word_to_the_server() -> None:
-    """A volume or claim that was deleted meanwhile."""
-    effects: list[Effect] = [
-        BindVolume(**about(), volume="pv", claim="data", claim_uid="c1"),
-        SelectNode(**about(write=2), claim="data", node="n"),
-    ]
-    it = sent(*effects, known=Known())
-
-    assert it.lines == []
-    assert it.endings == [Ending.REFUSED, Ending.REFUSED]
-
-
-def test_names_are_escaped() -> None:
-    """Whatever an API server calls its pods, they stay within their place in the path."""
-    it = sent(Bind(**about(name="a/../b?x y"), node="n1"))
-
-    assert it.lines == ["POST /api/v1/namespaces/team/pods/a%2F..%2Fb%3Fx%20y/binding"]
-
+from tests.unit.kube.hostile import OK, Script, answer, serving, silence, until
+from tests.unit.kube.writing import BIND, WAITS, Heard, Known, about, sent
 
 # --- how a write ends ------------------------------------------------------------------------------------------------
 
@@ -369,6 +136,25 @@ def test_a_binding_waits_for_its_pods_patch_under_way() -> None:
 
     assert order.index("web/status") < order.index("web/binding")
     assert "other/binding" in order
+
+
+def test_a_binding_that_waits_for_a_patch_ends_when_all_ends() -> None:
+    """As refused: it was never sent; and so does whatever comes after."""
+
+    async def main() -> list[Ending]:
+        async with serving(silence) as it:
+            client = Client(Access.to(it.url))
+            heard: Heard = []
+            writer = Writer(client, Known(), heard.append)
+            writer.write([WAITS])
+            await until(lambda: len(writer.patches) == 0, "the patch is under way")
+            writer.write([BIND])
+            writer.close()
+            writer.write([Bind(**about("other", "u2", 2), node="n1")])
+            await client.close()
+            return [one.ending for one in heard if isinstance(one, Ended)]
+
+    assert run(main()) == [Ending.REFUSED, Ending.REFUSED]
 
 
 # --- reads -----------------------------------------------------------------------------------------------------------
