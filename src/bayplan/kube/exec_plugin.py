@@ -7,9 +7,9 @@ Not here: when it is asked again (`auth.py`).
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -18,6 +18,7 @@ import msgspec
 from bayplan.kube.kubeconfig import EXEC_VERSIONS, Cluster, Exec, Said, pem
 
 SECONDS_MAX: Final = 60.0
+ENDING_S_MAX: Final = 1.0
 OUTPUT_BYTES_MAX: Final = 2**20
 EXTENSION: Final = "client.authentication.k8s.io/exec"
 _HEADER: Final = re.compile(r"[\x21-\x7e]+", re.ASCII)
@@ -92,33 +93,55 @@ class Plugin:
         return Credential(status.token, certificate.encode(), key.encode(), expires)
 
     async def _run(self) -> bytes:
-        pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+        """Run the program to its end; whatever happens, it is ended with us."""
         field = f"exec {self._command}"
+        output = _Output(asyncio.get_running_loop().create_future())
+        starting = asyncio.ensure_future(self._started(output))
         try:
-            process = await asyncio.create_subprocess_exec(
-                self._command, *self._exec.args, env=self._environ, stdin=null, stdout=pipe, stderr=pipe
-            )
+            transport = await asyncio.shield(starting)
+            async with asyncio.timeout(SECONDS_MAX):
+                await asyncio.shield(output.ended)
+            status = transport.get_returncode()
+        except TimeoutError:
+            raise self._said.error(field, f"it gave no credentials within {SECONDS_MAX:.0f} s") from None
         except (OSError, ValueError) as error:
             hint = (
                 f"; {self._exec.install_hint.strip()}" if self._exec.install_hint else "; install it, or name another"
             )
             raise self._said.error("exec.command", f"{self._command} cannot be run: {error}{hint}") from None
-        try:
-            async with asyncio.timeout(SECONDS_MAX):
-                output, complaint = await process.communicate()
-        except TimeoutError:
-            raise self._said.error(field, f"it gave no credentials within {SECONDS_MAX:.0f} s") from None
         finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
-        if process.returncode:
-            why = complaint.decode(errors="replace").strip()[-400:] or "it did not say why"
-            raise self._said.error(field, f"it failed with status {process.returncode}: {why}")
-        if len(output) > OUTPUT_BYTES_MAX:
-            raise self._said.error(field, f"it answered with {len(output):,} bytes")
-        return output
+            with suppress(OSError, ValueError):
+                (await starting).close()
+                await asyncio.wait([output.ended], timeout=ENDING_S_MAX)
+        if status:
+            why = output.told[2].decode(errors="replace").strip()[-400:] or "it did not say why"
+            raise self._said.error(field, f"it failed with status {status}: {why}")
+        if len(output.told[1]) > OUTPUT_BYTES_MAX:
+            raise self._said.error(field, f"it answered with more than {OUTPUT_BYTES_MAX:,} bytes")
+        return bytes(output.told[1])
+
+    async def _started(self, output: _Output) -> asyncio.SubprocessTransport:
+        pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+        transport, _ = await asyncio.get_running_loop().subprocess_exec(
+            lambda: output, self._command, *self._exec.args, env=self._environ, stdin=null, stdout=pipe, stderr=pipe
+        )
+        return transport
+
+
+class _Output(asyncio.SubprocessProtocol):
+    """What a program says, up to a size, and that it has ended."""
+
+    def __init__(self, ended: asyncio.Future[None]) -> None:
+        self.ended = ended
+        self.told = {1: bytearray(), 2: bytearray()}
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if len(self.told[fd]) <= OUTPUT_BYTES_MAX:
+            self.told[fd] += data
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
 
 
 def _info(exec_: Exec, cluster: Cluster, said: Said) -> str:

@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from bayplan.kube.kubeconfig import AccessError
+from bayplan.kube.loop import run
+from tests.unit.kube.hostile import until
 from tests.unit.kube.kubeconfigs import EXEC_V1, access, b64, config, plugin, shown
 
 
@@ -118,3 +121,20 @@ def test_a_plugins_certificate_is_shown(tmp_path: Path, pair: tuple[bytes, bytes
     (tmp_path / "pair").write_text(json.dumps([(pair[0] * 2).decode(), pair[1].decode()]), encoding="utf-8")
     asyncio.run(it.refresh(1.0, refused=True))
     assert it.generation == 2
+
+
+def test_a_plugin_that_nobody_waits_for_any_more_is_ended(tmp_path: Path) -> None:
+    """It does not outlive whoever asked."""
+    file = tmp_path / "pid"
+    code = f"import time\nopen({str(file)!r}, 'w').write(f'{{os.getpid()}} ')\ntime.sleep(600)"
+    it = access(tmp_path, config(user=plugin(tmp_path, code)))
+
+    async def main() -> int:
+        asking = asyncio.create_task(it.refresh(0.0))
+        await until(lambda: file.exists() and file.read_text(encoding="utf-8").endswith(" "), "it runs")
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        return int(file.read_text(encoding="utf-8"))
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(run(main()), 0)
