@@ -57,8 +57,11 @@ def test_it_runs_until_it_is_told_to_end(tmp_path: Path) -> None:
             told = []
             for line in process.stderr:
                 told.append(json.loads(line)["msg"])
-                if told[-1] == "everything is listed":
+                is_up = "everything is listed" in told and any("holds lease" in one for one in told)
+                if is_up:
                     process.send_signal(signal.SIGTERM)
+                    break
+            told += [json.loads(line)["msg"] for line in process.stderr]
             process.wait(WITHIN_S)
         connection = HTTPConnection("127.0.0.1", up.server.port, timeout=WITHIN_S)
         connection.request("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/bayplan")
