@@ -11,7 +11,7 @@ from bayplan.kube.calls import Failure
 from bayplan.kube.kubeconfig import AccessError
 from bayplan.kube.loop import run
 from bayplan.kube.transport import Client
-from tests.unit.kube.hostile import OK, answer, serving
+from tests.unit.kube.hostile import OK, answer, serving, until
 from tests.unit.kube.kubeconfigs import access, config, plugin, shown
 
 
@@ -121,9 +121,12 @@ def test_without_credentials_nothing_is_sent(tmp_path: Path) -> None:
         async with serving(OK) as it:
             user = plugin(tmp_path, "sys.exit('log in first')")
             client = Client(access(tmp_path, config({"server": it.url}, user)))
+            asking = asyncio.ensure_future(client.request("POST", "/x"))
+            await until(lambda: bool(client.trouble), "it is known that there are none")
             with pytest.raises(Failure) as raised:
-                await client.request("POST", "/x", timeout_s=0.3)
+                await client.request("POST", "/x", timeout_s=0.05)
             await client.close()
+            await asyncio.gather(asking, return_exceptions=True)
             return str(raised.value), len(it.requests)
 
     text, sent = run(main())

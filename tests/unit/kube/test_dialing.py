@@ -12,11 +12,9 @@ import pytest
 from bayplan.kube.auth import Access
 from bayplan.kube.calls import Answer, Failure
 from bayplan.kube.loop import run
-from bayplan.kube.transport import Client, Limits
-from tests.unit.kube.hostile import OK, serving
+from bayplan.kube.transport import Client
+from tests.unit.kube.hostile import OK, serving, until
 from tests.unit.kube.kubeconfigs import Tree, access, b64, config
-
-QUICK = Limits(timeout_s=0.5)
 
 
 @asynccontextmanager
@@ -44,15 +42,17 @@ async def with_tls(pair: tuple[bytes, bytes], folder: Path, *, wants: bool = Fal
         server.close()
 
 
-async def asked(way: Access, limits: Limits | None = None) -> Answer | Failure:
-    """Ask once."""
-    client = Client(way, limits)
+async def asked(way: Access) -> Answer | Failure:
+    """Ask, and give the answer, or what keeps us from the server."""
+    client = Client(way)
+    asking = asyncio.ensure_future(client.request("GET", "/x"))
+    await until(lambda: asking.done() or bool(client.trouble), "it is answered, or known why not")
+    trouble = client.trouble
+    await client.close()
     try:
-        return await client.request("GET", "/x")
+        return await asking
     except Failure as failure:
-        return failure
-    finally:
-        await client.close()
+        return Failure(trouble or str(failure), was_sent=failure.was_sent)
 
 
 def over_tls(
@@ -64,7 +64,7 @@ def over_tls(
     async def main() -> Answer | Failure:
         async with with_tls(pair, folder, wants=wants) as port:
             way = access(folder, config({"server": f"https://localhost:{port}", **cluster}, user))
-            return await asked(way, QUICK)
+            return await asked(way)
 
     return run(main())
 
@@ -112,7 +112,7 @@ def test_a_server_that_speaks_no_tls_is_said_to(tmp_path: Path) -> None:
 
     async def main() -> Answer | Failure:
         async with serving(b"HTTP/1.1 400 Bad Request\r\n\r\n") as it:
-            return await asked(access(tmp_path, config({"server": f"https://127.0.0.1:{it.port}"})), QUICK)
+            return await asked(access(tmp_path, config({"server": f"https://127.0.0.1:{it.port}"})))
 
     failure = run(main())
 
@@ -126,7 +126,7 @@ def _port(failure: Failure) -> str:
 
 def test_a_name_that_nobody_knows_is_said(tmp_path: Path) -> None:
     """And where it stands."""
-    failure = run(asked(access(tmp_path, config({"server": "http://no-such-host.invalid"})), QUICK))
+    failure = run(asked(access(tmp_path, config({"server": "http://no-such-host.invalid"}))))
 
     assert isinstance(failure, Failure)
     assert "check server" in str(failure) or "no connection" in str(failure)
@@ -200,7 +200,7 @@ def test_a_proxy_that_refuses_is_named(tmp_path: Path, says: bytes, problem: str
 
     async def main() -> Answer | Failure:
         async with proxying(says) as (proxy, _):
-            return await asked(access(tmp_path, config({"proxy-url": f"http://127.0.0.1:{proxy}"})), QUICK)
+            return await asked(access(tmp_path, config({"proxy-url": f"http://127.0.0.1:{proxy}"})))
 
     failure = run(main())
 
