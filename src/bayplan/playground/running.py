@@ -84,7 +84,7 @@ class Where(NamedTuple):
 
     url: str
     token: str = ""
-    authority: Path | None = None  # the certificate that it is known by; without one of a name, any is taken
+    authority: Path | None = None  # the certificate that it is known by; without one, any is taken
 
 
 @contextmanager
