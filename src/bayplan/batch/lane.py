@@ -6,6 +6,7 @@ Not here: when a session is due (core) and what happens in one (session.py).
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -48,6 +49,7 @@ from bayplan.batch.plugins.proportion import Proportion
 from bayplan.batch.room import Room
 from bayplan.batch.session import Ground, Kit, Session
 from bayplan.batch.tasks import Charges
+from bayplan.batch.voting import Voter
 from bayplan.cluster.reading import Reader
 from bayplan.framework.profile import Instance, Profile
 from bayplan.framework.run import Rules
@@ -91,6 +93,7 @@ class BatchLane:
         self.room = Room(table, self.charges, self.jobs.tasks, TOLERANT if is_kube_batch else EXACT)
         reader = Reader(table)
         profiles = _profiles(configuration, registry, self.room)
+        self._kit = _with_others(KITS[configuration.behaviour], configuration)
         self.said: dict[str, GroupStatus] = {}  # by job: what the last session said of PodGroups
         self._nothing_new_since: tuple[int, ...] | None = None
         self._promises: dict[str, str] = {}  # by task: the node where others leave for it
@@ -99,7 +102,7 @@ class BatchLane:
     def open(self) -> Session:
         """Open a session on the table as it is."""
         ground = Ground(self.table, self.jobs, self.room, self.chooser)
-        session = Session(ground, self.configuration, KITS[self.configuration.behaviour])
+        session = Session(ground, self.configuration, self._kit)
         if self.configuration.behaviour == "bayplan":
             session.redeem(self._promises)
         return session
@@ -124,6 +127,27 @@ class BatchLane:
         said = session.close()
         self._promises = session.promises
         return said
+
+
+class VoterNotLoaded(Exception):
+    """A plugin that a configuration names as `module:Class` and that cannot be had."""
+
+
+def _with_others(kit: Kit, configuration: BatchConfiguration) -> Kit:
+    """Add plugins of somebody's own, which are named as `module:Class`."""
+    voters = dict(kit.voters)
+    for place in configuration.plugins:
+        module, _, name = place.name.partition(":")
+        if not name or place.name in voters:
+            continue
+        try:
+            found = getattr(importlib.import_module(module), name, None)
+        except ImportError as error:
+            raise VoterNotLoaded(f"plugin {place.name}: {error}; install the module, or leave it out") from error
+        if not (isinstance(found, type) and issubclass(found, Voter)):
+            raise VoterNotLoaded(f"plugin {place.name}: expected a subclass of bayplan.batch.voting.Voter")
+        voters[place.name] = found
+    return kit._replace(voters=voters)
 
 
 def _profiles(configuration: BatchConfiguration, registry: Registry, room: Room) -> dict[tuple[Way, bool], Profile]:
