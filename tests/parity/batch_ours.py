@@ -26,7 +26,10 @@ from bayplan.batch.session import Session
 from bayplan.batch.tasks import Status
 from bayplan.cluster.fold import put
 from bayplan.cluster.table import Table
-from bayplan.framework.tiers import BatchConfiguration, Tier, TierPlugin
+from bayplan.config.batch import read_batch
+from bayplan.config.ours import BatchProfile
+from bayplan.config.source import of_map
+from bayplan.framework.tiers import BatchConfiguration
 from tests.parity.case import Case, Manifest
 from tests.parity.profiles import REGISTRY
 
@@ -57,28 +60,14 @@ def evaluate(case: Case) -> Told:
 
 
 def configuration_of(conf: str, options: Manifest) -> BatchConfiguration:
-    """Read kube-batch's file."""
-    tree = yaml.safe_load(conf)
-    tiers = tuple(Tier(tuple(_place(one) for one in tier["plugins"])) for tier in tree["tiers"])
-    return BatchConfiguration(
+    """Read kube-batch's file, in either form."""
+    profile = BatchProfile(
         scheduler_name=options.get("schedulerName", "kube-batch"),
         behaviour="kube-batch",
-        form="tiers",
-        actions=tuple(name.strip() for name in tree["actions"].split(",")),
-        tiers=tiers,
         default_queue=options.get("defaultQueue", "default"),
         namespace_as_queue=options.get("namespaceAsQueue", False),
     )
-
-
-def _place(one: Manifest) -> TierPlugin:
-    switches = {
-        "enable" + "".join(f"_{c.lower()}" if c.isupper() else c for c in key.removeprefix("enable")): value
-        for key, value in one.items()
-        if key.startswith("enable")
-    }
-    arguments = {key: str(value) for key, value in (one.get("arguments") or {}).items()}
-    return TierPlugin(name=one["name"], arguments=arguments, **switches)
+    return read_batch(of_map(yaml.safe_load(conf)), profile).configuration
 
 
 # --- the cluster -----------------------------------------------------------------------------------------------------
