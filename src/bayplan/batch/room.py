@@ -140,6 +140,12 @@ class Room:
         """Say whether a row has what a task needs, idle or on its way out."""
         return needs.fits(self.amount(row, which), self.slack)
 
+    def has_now(self, charge: Charge, row: Row) -> bool:
+        """Say whether a row has what a task is charged with idle, and keeps it for nobody who waits there for more."""
+        return all(
+            self.idle[place, row] + min(self.leaving[place, row], 0) >= amount for place, amount in charge.places
+        )
+
     def amount(self, row: Row, which: int = IDLE) -> Amount:
         """Return what a row has idle, or on its way out."""
         columns = self.idle if which == IDLE else self.leaving

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from bayplan.batch.amounts import Amount
 from bayplan.batch.choosing import Way
-from bayplan.batch.room import IDLE
 from bayplan.batch.tasks import Status
 from bayplan.batch.waits import Cause, Wait
 
@@ -165,7 +164,7 @@ class Seeker:
     def _seat_on(self, task: Task, row: Row) -> None:
         """Give a task room on a row where it has room later: at once, where nobody has to leave first."""
         session = self.session
-        is_idle = session.room.fits(task.charge.start, row, IDLE) and not session.is_cleared(row)
+        is_idle = session.room.has_now(task.charge, row) and not session.is_cleared(row)
         session.seat(task, row, Status.ALLOCATED if is_idle else Status.PIPELINED)
         self._count(task, 1)
 

@@ -168,3 +168,15 @@ def test_a_job_without_enough_members_is_left_alone_and_says_so() -> None:
     assert [(one.reason, one.message) for one in said.conditions] == [
         ("NotEnoughTasks", "Not enough valid tasks for gang-scheduling, valid: 2, min: 3")
     ]
+
+
+def test_idle_room_is_kept_for_who_waits_there_for_more() -> None:
+    """Red needs two CPUs: one is idle, one is blue's; while that leaves, blue's next task does not get the idle one."""
+    lane = a_lane(
+        configuration(),
+        [*TEAMS, node("a"), gang("b", 1, "blue"), *pods("b", 3, on="a", cpu="1"), pod("b-next", "b", cpu="1")],
+        [gang("r", 1, "red"), pod("r-0", "r", cpu="2")],
+    )
+    session = ran(lane)
+
+    assert (len(evicted(session)), set(did(session, Status.PIPELINED)), bound(session)) == (1, {"r-0"}, {})

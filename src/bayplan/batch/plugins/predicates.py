@@ -61,7 +61,7 @@ class Need(NamedTuple):
 class Which(enum.Enum):
     """What room counts."""
 
-    IDLE = "idle"
+    IDLE = "idle, and not kept for somebody who waits for more of it"
     EITHER = "idle, or being released, but not a bit of each"
     LATER = "idle and being released together"
 
@@ -96,6 +96,8 @@ class HasRoom(Plugin[Requests, Need]):
         room = self._room.idle[at]  # (needs, rows)
         if self._which is Which.LATER:
             room += self._room.leaving[at]
+        elif self._which is Which.IDLE:
+            room += np.minimum(self._room.leaving[at], 0)  # who waits there for more than leaves has part of it
         fits: Mask = np.logical_and.reduce(room >= state.needed, axis=0)  # (rows,)
         if self._which is Which.EITHER:
             fits |= np.logical_and.reduce(self._room.leaving[at] >= state.needed, axis=0)
@@ -120,7 +122,7 @@ Needs: TypeAlias = "list[tuple[memoryview[int], memoryview[int], int]]"  # (idle
 
 
 def _when_idle(needs: Needs) -> Callable[[int], int]:
-    return lambda row: -1 if any(idle[row] < need for idle, _, need in needs) else 0
+    return lambda row: -1 if any(idle[row] + min(leaving[row], 0) < need for idle, leaving, need in needs) else 0
 
 
 def _when_either(needs: Needs) -> Callable[[int], int]:
