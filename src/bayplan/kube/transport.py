@@ -45,7 +45,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     connections: int = 20  # more are of no use to an API server on a few cores, fewer leave it idle
     timeout_s: float = 30.0  # of a call, its wait for a connection and its tries included
     dial_s: float = 10.0
-    nap_s: float = 0.005  # at most, while most connections wait for the server
+    nap_s: float = 0.002  # at most, while most connections wait for the server
 
 
 def _always() -> bool:
