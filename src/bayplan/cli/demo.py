@@ -38,6 +38,7 @@ from bayplan.serve.setup import Asked, Setup, setup
 EVERY_S: Final = 0.25
 LINE_EVERY_S: Final = 1.0
 IN_A_PIPE: Final = "20s"  # where nobody can type Ctrl-C, it ends by itself
+BEGIN_S_MAX: Final = 60.0  # for the first pod to be placed
 PER_S: Final = 3.0  # applications; each is some ten pods
 CONFIGURATION: Final = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
@@ -106,16 +107,20 @@ def _shown(options: Options, length_s: float | None, up: Running, folder: Path, 
 
 
 class Showing:
-    """For how long, and what was logged last."""
+    """For how long, counted from the first pod that was placed, and what was logged last."""
 
     def __init__(self, length_s: float | None, tail: Tail) -> None:
-        self.until = None if length_s is None else time.monotonic() + length_s
+        self._length_s = length_s
+        self._until = None if length_s is None else time.monotonic() + BEGIN_S_MAX + length_s
+        self._has_begun = False
         self.tail = tail
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the time is over."""
-        return self.until is not None and time.monotonic() >= self.until
+    def is_over(self, placed: int) -> bool:
+        """Say whether the time is over; until something was placed, there is nothing to show."""
+        if placed and not self._has_begun and self._length_s is not None:
+            self._until = time.monotonic() + self._length_s
+        self._has_begun = self._has_begun or placed > 0
+        return self._until is not None and time.monotonic() >= self._until
 
 
 def _stock(server: Server, count: int) -> None:
@@ -134,8 +139,8 @@ def _prepared(folder: Path) -> Setup:
 async def _lived(prepared: Setup, up: Running, work: Work, showing: Showing) -> int:
     """Schedule, have work arrive, and show it, until somebody ends it."""
     daemon = Daemon(Means(Access.to(up.url), prepared, None, Tokens(None), 0, legacy_metrics=False))
-    arriving = asyncio.create_task(_arrive(up, work, showing, daemon.end))
     ticker = Ticker(daemon)
+    arriving = asyncio.create_task(_arrive(up, work, lambda: showing.is_over(ticker.placed()), daemon.end))
     view = asyncio.create_task(_live(ticker, showing) if sys.stdout.isatty() else _lines(ticker))
     try:
         status = await daemon.run()
@@ -147,9 +152,9 @@ async def _lived(prepared: Setup, up: Running, work: Work, showing: Showing) -> 
     return status
 
 
-async def _arrive(up: Running, work: Work, showing: Showing, end: Callable[[], None]) -> None:
+async def _arrive(up: Running, work: Work, is_over: Callable[[], bool], end: Callable[[], None]) -> None:
     """Have applications arrive at a steady rate, until the time is over."""
-    while not showing.is_over:
+    while not is_over():
         await asyncio.to_thread(up.call, work.more)
         await asyncio.sleep(1 / PER_S)
     end()

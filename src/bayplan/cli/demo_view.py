@@ -48,10 +48,14 @@ class Ticker:
         self._seen: deque[tuple[float, int]] = deque([(self._began, 0)])
         self._rates: deque[float] = deque(maxlen=BAR)
 
+    def placed(self) -> int:
+        """Count the pods that were placed so far."""
+        count, profiles = self._daemon.metrics.count, self._daemon.core.profiles
+        return int(sum(count(names.ATTEMPTS, ("scheduled", name)) for name in profiles))
+
     def glance(self) -> Glance:
         """Look now."""
-        core, metrics, now = self._daemon.core, self._daemon.metrics, time.monotonic()
-        placed = int(sum(metrics.count(names.ATTEMPTS, ("scheduled", name)) for name in core.profiles))
+        core, metrics, now, placed = self._daemon.core, self._daemon.metrics, time.monotonic(), self.placed()
         self._seen.append((now, placed))
         while now - self._seen[0][0] > WINDOW_S:
             self._seen.popleft()
