@@ -98,10 +98,14 @@ def lending(where: Where, pace: Pace) -> Iterator[Threaded[Machines]]:
         connector = aiohttp.TCPConnector(limit=CONNECTIONS + WATCHES, ssl=known)
         async with aiohttp.ClientSession(where.url, connector=connector, headers=headers) as session:
             remote = Remote(session)
-            async with remote.following("nodes", "pods"):
-                agenda = Agenda(remote.store)
-                Evictions(remote, agenda)
-                yield Machines(remote, agenda, pace, Kubelets(remote, agenda, pace))
+            try:
+                async with remote.following("nodes", "pods"):
+                    agenda = Agenda(remote.store)
+                    Evictions(remote, agenda)
+                    yield Machines(remote, agenda, pace, Kubelets(remote, agenda, pace))
+            finally:
+                await connector.close(abort_ssl=True)  # TLS that takes leave politely would outlive the event loop
+                await asyncio.sleep(0)
 
     with _in_thread(working) as (machines, loop):
         yield Threaded(machines, loop)
