@@ -20,7 +20,7 @@ from msgspec.structs import force_setattr
 
 from bayplan.api.objects import Node, NodeSpec, NodeStatus, ObjectMeta, Pod, PodMeta, PodSpec, PodStatus, Volume
 
-OWNERS_MAX: Final = 1 << 16
+OWNERS_MAX: Final = 1 << 14  # whose last pod is kept
 
 _OWN: Final = frozenset({"name", "uid", "resource_version", "node_name"})  # not worth comparing
 

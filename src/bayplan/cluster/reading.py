@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bayplan.api.objects import Pod, uid_of
 from bayplan.api.requests import fit_request
+from bayplan.api.share import OWNERS_MAX
 from bayplan.cluster.claims import volumes_of
 from bayplan.cluster.shapes import (
     Shape,
@@ -72,6 +73,8 @@ class Reader:
             return read.shape
         key = owner_key(pod)
         before = read if read is not None and read.pod is pod else self._last.get(key)
+        if key not in self._last and len(self._last) >= OWNERS_MAX:
+            self._last.clear()  # as in residents.py
         read = self._read[uid] = self._last[key] = self._taken(pod, before)
         return read.shape
 

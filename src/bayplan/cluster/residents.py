@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from bayplan.api.objects import Pod, uid_of
 from bayplan.api.requests import accounted, host_ports
+from bayplan.api.share import OWNERS_MAX
 from bayplan.cluster.catalogues import CarriedTerms
 from bayplan.cluster.claims import Mounts, mounts_of
 from bayplan.cluster.tallies import Match, Tally
@@ -110,6 +111,8 @@ class Residents:
                 or pod.metadata.deletion_timestamp != before.metadata.deletion_timestamp
             ):
                 label_set = self._label_set(pod)
+        if last is None and len(self._last) >= OWNERS_MAX:
+            self._last.clear()  # costs nothing but some reading, and bounds what is kept of owners long gone
         self._last[key] = (pod, load, label_set)
         return load, label_set
 

@@ -3,6 +3,9 @@
 import pytest
 
 from bayplan.api.objects import Pod
+from bayplan.cluster import reading as reading_module
+from bayplan.cluster import residents as residents_module
+from bayplan.cluster.reading import Reader
 from bayplan.cluster.table import Table
 from tests.kit import a_cluster, a_pod, case, neighbours, node, term
 
@@ -34,6 +37,22 @@ def test_what_is_alike_is_one(one: Pod, other: Pod, load: bool, label_set: bool)
     assert (first[0] is second[0]) is load
     assert (first[1] is second[1]) is label_set
     assert residents.read(one) == first
+
+
+def test_owners_long_gone_are_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept of the last pod of each owner is bounded, here and where waiting pods are read."""
+    table = a_cluster(node("a"))
+    reader = Reader(table)
+    for module in (residents_module, reading_module):
+        monkeypatch.setattr(module, "OWNERS_MAX", 3)
+    pods = [a_pod(f"p{number}", within=f"n{number}", cpu=1) for number in range(10)]
+    shapes = [reader.shape(pod) for pod in pods]
+    for pod in pods:
+        reader.forget(pod.metadata.uid)
+
+    assert len(table.residents._last) <= 3
+    assert len(reader._last) <= 3
+    assert [reader.shape(pod) for pod in pods] == shapes
 
 
 def test_a_label_set_counts_its_pods_by_row() -> None:
