@@ -103,6 +103,7 @@ class Wish(msgspec.Struct, frozen=True, gc=False):
     access_modes: tuple[str, ...]
     mode: str
     attributes_class: str
+    spec_class: str  # the class that its spec names, whatever an annotation says: by which its score is grouped
     selected_node: str | None  # where its volume is being made
     kept: tuple[str, ...]  # volumes that are kept for this claim
 
@@ -284,6 +285,7 @@ def _wish_of(claim: PersistentVolumeClaim, kept: tuple[str, ...]) -> Wish:
         access_modes=tuple(sorted(set(spec.access_modes))),
         mode=spec.volume_mode or FILESYSTEM,
         attributes_class=spec.volume_attributes_class_name or "",
+        spec_class=class_of(claim.metadata, None) if spec.storage_class_name is None else spec.storage_class_name,
         selected_node=claim.metadata.annotations.get(SELECTED_NODE),
         kept=kept,
     )

@@ -251,7 +251,7 @@ class VolumeBinding(Plugin[Volumes | None, State]):
             classes[name] = (asked + _storage(given.want), there + ceil_whole(given.free.storage))
         for made in found.made if not found.given else ():
             if made.pool is not None and made.pool.room is not None:
-                name = made.want.claim.class_name
+                name = made.want.wish.spec_class
                 classes[name] = (classes.get(name, (0, 0))[0] + _storage(made.want), made.pool.room)
         if not classes:
             return 0
