@@ -18,6 +18,7 @@ from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.certificates import a_key, pem_of
 from tests.cluster.programs import program
 
 READY_WITHIN_S = 90
@@ -118,8 +119,7 @@ class ControlPlane:
         self._tokens = {user.name: user.token for user in users}
         etcd_port = _free_port()
         (folder / "tokens").write_text("".join(map(_token_line, users)), encoding="utf-8")
-        key = ["openssl", "genrsa", "-out", str(folder / "key.pem"), "2048"]
-        subprocess.run(key, check=True, capture_output=True)
+        (folder / "key.pem").write_bytes(pem_of(a_key()))
         self.etcd = Process(_etcd(folder, etcd_port), folder / "etcd.log")
         self.server = Process(_server(folder, self.port, etcd_port), folder / "apiserver.log")
         try:

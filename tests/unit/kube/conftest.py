@@ -1,11 +1,11 @@
 """A playground for each test, and a certificate for all."""
 
-import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from bayplan.playground.running import Running, running
+from tests.certificates import a_pair
 
 
 @pytest.fixture
@@ -16,16 +16,6 @@ def up() -> Iterator[Running]:
 
 
 @pytest.fixture(scope="session")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes]:
+def pair() -> tuple[bytes, bytes]:
     """Make a certificate and its key, for localhost."""
-    folder = tmp_path_factory.mktemp("pair")
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
-            *("-addext", "subjectAltName=DNS:localhost,DNS:api.example", "-keyout", "key", "-out", "crt"),
-        ],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
-    return (folder / "crt").read_bytes(), (folder / "key").read_bytes()
+    return a_pair("localhost", "api.example")
