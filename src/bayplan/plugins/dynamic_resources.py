@@ -11,6 +11,7 @@ from bayplan.cluster.shapes import DEVICES
 from bayplan.cluster.view import View
 from bayplan.framework.plugin import (
     NODE,
+    SUCCESS,
     Change,
     Code,
     Mask,
@@ -19,12 +20,13 @@ from bayplan.framework.plugin import (
     Rejected,
     Ruling,
     Scores,
+    unresolvable,
 )
 
 WAITS = "device allocation is not available here yet: the pod has resource claims ({})"
 
 
-class DynamicResources(Plugin[tuple[str, ...], None]):
+class DynamicResources(Plugin[tuple[str, ...], tuple[str, ...]]):
     """Hold back what it cannot allocate for; never place it wrongly."""
 
     reads = DEVICES
@@ -32,20 +34,25 @@ class DynamicResources(Plugin[tuple[str, ...], None]):
     wakes = (Change.OWN_OBJECT, Change.DEVICE_CLASS)
     points = frozenset({"preEnqueue", "preFilter", "filter", "postFilter", "score", "reserve", "preBind"})
 
-    def prepare(self, part: tuple[str, ...], view: View) -> Prepared[None] | Rejected:
+    def prepare(self, part: tuple[str, ...], view: View) -> Prepared[tuple[str, ...]] | Rejected:
         """Skip pods without claims."""
         if part:
-            return Rejected(Code.UNRESOLVABLE, (WAITS.format(", ".join(part)),))
-        return Prepared(None, filters=False)
+            return Rejected(Code.UNRESOLVABLE, _waits(part), part)
+        return Prepared(part, filters=False)
 
-    def filter(self, state: None, view: View) -> Ruling:
-        """Never asked: prepare skips or rejects."""
-        return Ruling(np.zeros(len(view), np.int16), ())
+    def filter(self, state: tuple[str, ...], view: View) -> Ruling:
+        """Say the same of every row where a profile does not ask before any is looked at."""
+        codes = np.full(len(view), 1 if state else 0, np.int16)
+        return Ruling(codes, (SUCCESS, unresolvable(*_waits(state))))
 
-    def score(self, state: None, view: View, feasible: Mask) -> Scores:
+    def score(self, state: tuple[str, ...], view: View, feasible: Mask) -> Scores:
         """Score nothing for pods without claims."""
         return np.zeros(len(view), np.int64)
 
-    def normalize(self, state: None, view: View, scores: Scores, feasible: Mask) -> Scores:
+    def normalize(self, state: tuple[str, ...], view: View, scores: Scores, feasible: Mask) -> Scores:
         """Leave nothing as it is."""
         return scores
+
+
+def _waits(claims: tuple[str, ...]) -> tuple[str, ...]:
+    return (WAITS.format(", ".join(claims)),)
