@@ -220,6 +220,19 @@ def test_a_claim_is_written_and_waited_for_before_the_pod_is_bound() -> None:
     assert binds(told(core, claim("data", volume="made"), volume("made", kept="default/data"))) == [("db", "a")]
 
 
+def test_every_claim_is_looked_at_whatever_the_first_has_come_to() -> None:
+    """A claim that is bound says nothing of the next: the pod goes when both are."""
+    core, pod = a_core(), mounting(a_pod("db"), "data", "logs")
+    effects = told(core, node("a"), storage_class(), claim("data"), claim("logs"), pod)
+    for select in [effect for effect in effects if isinstance(effect, SelectNode)]:
+        ended(core, select.write)
+    chosen = "volume.kubernetes.io/selected-node=a"
+    told(core, claim("logs", notes=chosen))
+    assert not binds(told(core, claim("data", volume="one"), volume("one", kept="default/data")))
+
+    assert binds(told(core, claim("logs", volume="two"), volume("two", kept="default/logs"))) == [("db", "a")]
+
+
 def test_a_volume_is_free_again_when_somebody_else_binds_the_pod() -> None:
     """What we were about to write never will be, even if the node is the one we had chosen."""
     core, pod = a_core(), mounting(a_pod("db"), "data")

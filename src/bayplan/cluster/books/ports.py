@@ -38,9 +38,3 @@ class Ports:
         if address == ANY_ADDRESS:
             return list(rows)
         return [row for row, taken in rows.items() if address in taken or ANY_ADDRESS in taken]
-
-    def in_conflict(self, row: int, port: HostPort) -> bool:
-        """Say whether a port cannot be taken on a row."""
-        address, protocol, number = port
-        taken = self._rows.get((protocol, number), {}).get(row, {})
-        return bool(taken) if address == ANY_ADDRESS else address in taken or ANY_ADDRESS in taken
