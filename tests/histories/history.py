@@ -125,8 +125,7 @@ def live(seed: str, *, every_turn: bool = False, steps_most: int | None = None) 
     kind = Kind.of(seed)
     world = World(seed, some_profiles(kind, evicts=True), with_groups=kind.groups)
     steps = world.luck.choice((20, 60, 120))
-    steps = steps if steps_most is None else min(steps, steps_most)
-    for number, turn in enumerate(world.live(steps)):
+    for number, turn in enumerate(world.live(steps, steps if steps_most is None else steps_most)):
         world.wrong += world.core.queue.check()
         world.counts += failed_stages(turn)
         if number % COMPARE_EVERY == 0:

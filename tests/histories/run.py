@@ -11,6 +11,7 @@ import time
 import traceback
 from collections import Counter
 
+from bayplan.core.queue import WAITED_LONG
 from bayplan.core.waiting import Place
 from bayplan.framework.plugin import Change
 from tests.histories.history import STAGES, Told, live
@@ -26,6 +27,7 @@ EXPECTED = (
     *(f"fault: {what}" for what in ("crash", "events lost", "events repeated", "read failed", "result told twice")),
     "fault: exception of our own",
     "deed: rival_leads",
+    "everybody woken",
     *(f"queue: {place}" for place in Place if place not in {Place.IN_FLIGHT, Place.SESSION}),
     *(f"failed: {what}" for what in STAGES.values()),
     *(
@@ -41,7 +43,10 @@ EXPECTED = (
             "VolumeBinding",
         )
     ),
-    *(f"moved by: {why}" for why in ("its backoff ended", "an error", "something changed while it was tried")),
+    *(
+        f"moved by: {why}"
+        for why in ("its backoff ended", "an error", "something changed while it was tried", WAITED_LONG)
+    ),
     *(f"moved by: {change}" for change in (Change.NODE_ADDED, Change.NODE_TAINTS, Change.POD_GONE, Change.VOLUME)),
 )
 """What many histories must have seen."""

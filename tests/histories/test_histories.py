@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from bayplan.sim import world
 from tests.architecture.files import ROOT
 from tests.histories.broken import BREAKS, patched
 from tests.histories.run import tried
@@ -36,3 +37,13 @@ def test_a_break_is_noticed() -> None:
     owner, name, make = BREAKS["a confirm counted twice"]
     with patched(owner, name, make):
         assert any("the table differs" in line for seed in "abc" for line in tried(seed, every_turn=True).wrong)
+
+
+def test_a_forgotten_wake_up_is_noticed_by_waking_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever finds a node when tried for no reason should have been tried for one."""
+    monkeypatch.setattr(world, "NEEDLESS_SHARE", 1.0)
+    owner, name, make = BREAKS["a wake-up missing"]
+    with patched(owner, name, make):
+        found = [line for seed in range(6) for line in tried(f"missed.{seed}", every_turn=False).wrong]
+
+    assert any("waited, but fits" in line for line in found)

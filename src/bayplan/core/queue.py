@@ -25,6 +25,7 @@ from bayplan.framework.profile import Instance, Profile
 
 FLUSH_EVERY_MS: Final = 30 * SECOND_MS
 LEFT_OVER_MS: Final = 300 * SECOND_MS
+WAITED_LONG: Final = "it has waited long"
 MOVED_MOST: Final = 64
 """How many are moved in one step."""
 
@@ -308,7 +309,7 @@ class Queue:
         due = (one for one in self._parked.values() if now_ms - one.flushed_ms > longest_ms)
         for waiting in list(islice(due, MOVED_MOST)):
             waiting.flushed_ms = now_ms
-            self._requeue(waiting, "it has waited long", now_ms)
+            self._requeue(waiting, WAITED_LONG, now_ms)
             moved += 1
         if moved < MOVED_MOST:
             self._next_flush_ms = (now_ms // FLUSH_EVERY_MS + 1) * FLUSH_EVERY_MS

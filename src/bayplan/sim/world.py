@@ -34,20 +34,29 @@ from bayplan.api.messages import (
     Stop,
 )
 from bayplan.api.objects import Node, Pod
-from bayplan.core.queue import Settings
+from bayplan.core.queue import WAITED_LONG, Settings
 from bayplan.core.scheduler import Core, Turn
 from bayplan.core.settings import CoreSettings
+from bayplan.core.waiting import Place
 from bayplan.framework.profile import DEFAULT_SCHEDULER, Profile
 from bayplan.sim import draws
 from bayplan.sim.audit import Audit
 from bayplan.sim.server import BIND_COMPLETED, SELECTED_NODE, Server
 
+WAITING = frozenset({Place.UNSCHEDULABLE, Place.GATED})
 KINDS = ("Node", "StorageClass", "PersistentVolume", "PersistentVolumeClaim", "Pod")
 QUIET_MS = 60_000
 TURNS_MAX = 20_000
 GROUPED_MOST = 30
 FULL_SHARE = 0.25  # of histories that begin with little room
 FILLED_MOST = 12  # pods a node is filled with
+CROWDED_SHARE = 0.05  # of histories that begin with hundreds of pods
+CROWDS = (150, 300, 500)
+CRASHES_MOST = 3
+NEEDLESS_SHARE = 0.1  # of histories in which those who wait are also tried for no reason, and never with success
+LEFT_OVER_MS = 60_000
+EVERYBODY = "everybody is woken"
+WOKEN_SHARE = 0.1  # of idle turns after which everybody is
 
 
 class Rates(NamedTuple):
@@ -56,32 +65,53 @@ class Rates(NamedTuple):
     write: float = 0.0  # a write fails, or nobody hears of it
     lost: float = 0.0  # an event is lost, and all after it until the next list
     repeated: float = 0.0  # a stream is told again from a little earlier
-    crash: float = 0.0  # per turn
     bug: float = 0.0  # an exception of our own, per step
 
     @classmethod
     def drawn(cls, luck: Random) -> Rates:
         """Draw rates from a thousandth to a fifth."""
         rate = 10 ** luck.uniform(-3.0, -0.7)
-        return cls(rate, rate / 4, rate, luck.choice((0.0, 0.004)), 0.002 if luck.random() < 0.05 else 0.0)
+        return cls(rate, rate / 4, rate, 0.002 if luck.random() < 0.05 else 0.0)
 
 
 class Tripped(Exception):
     """The exception of our own that a history asks for."""
 
 
-class Tripping(Core):
-    """A core in which some step raises, at its beginning or at its end."""
+class Watched(Core):
+    """A core in which some step raises, at its beginning or at its end, and that tells who was tried for no reason."""
 
     trips: Callable[[], bool] = staticmethod(lambda: False)
+
+    def __init__(self, profiles: Mapping[str, Profile], *, seed: int, with_settings: CoreSettings) -> None:
+        super().__init__(profiles, seed=seed, with_settings=with_settings)
+        self._needless: set[str] = set()  # since then nothing has happened that might have helped them
+        self.missed: list[str] = []  # those of them who found a node: somebody forgot to wake them
 
     def _step(self) -> int:
         if self.trips():
             raise Tripped("before a step")
+        if self._inbox:
+            self._needless.clear()
         cost = super()._step()
+        for uid in sorted(self._needless & self.binding.flights.keys()):
+            self.missed.append(f"{uid} waited, but fits on {self.binding.flights[uid].node}: {self.stories.of(uid)}")
+        if self.missed or self.intake.has_changes:
+            self._needless.clear()
         if cost and self.trips():
             raise Tripped("after a step")
         return cost
+
+    def tell(self, uid: str, what: str, why: str = "") -> None:
+        """Add a line to a pod's story, and see whether it says that there is no reason."""
+        super().tell(uid, what, why)
+        if why in {WAITED_LONG, EVERYBODY}:
+            self._needless.add(uid)
+
+    def wake_everybody(self) -> None:
+        """Have everybody tried who waits for a change or is held back; whom a rule at permit let go may come back."""
+        for waiting in self.queue.all.values():
+            self.queue.wake(waiting, EVERYBODY, self.now_ms)
 
 
 class World:
@@ -96,6 +126,7 @@ class World:
         self.rates = Rates.drawn(self.luck)
         self.templates = draws.templates(self.luck, with_groups=with_groups)
         self.audit = Audit()
+        self.is_needless = self.luck.random() < NEEDLESS_SHARE
         self.core = self._new_core()
         self.wrong: list[str] = []
         self.effects: list[AnyEffect] = []
@@ -109,32 +140,37 @@ class World:
         self._to_come: list[Pod] = []  # of groups that are not complete
         self._nodes = 0
 
-    def _new_core(self) -> Core:
-        core = Tripping(
-            self.profiles, seed=self.luck.randrange(100), with_settings=CoreSettings(Settings(left_over_ms=None))
-        )
+    def _new_core(self) -> Watched:
+        with_settings = CoreSettings(Settings(left_over_ms=LEFT_OVER_MS if self.is_needless else None))
+        core = Watched(self.profiles, seed=self.luck.randrange(100), with_settings=with_settings)
         core.trips = lambda: self.luck.random() < self.rates.bug  # each history has its own luck
         return core
 
     # -- one history
 
-    def live(self, steps: int) -> Iterator[Turn]:
-        """Let a history happen, then let it come to rest; hand out every turn."""
+    def live(self, steps: int, steps_most: int) -> Iterator[Turn]:
+        """Let a history happen, or its first steps, then let it come to rest; hand out every turn."""
         size = self.luck.choice((1, 3, 5, 8, 8, 12, 12, 20, 20, 40, 100, 200))
         self.server.put(draws.storage_class())
         for _ in range(size):
             self._add_node()
         if self.luck.random() < FULL_SHARE:
             self._fill()
+        if self.luck.random() < CROWDED_SHARE:
+            self._crowd(self.luck.choice(CROWDS))
+        crashes = Counter(self.luck.randrange(steps) for _ in range(self.luck.randint(0, CRASHES_MOST)))
         yield from self._start()
-        for _ in range(steps):
+        for step in range(min(steps, steps_most)):
             for _ in range(self.luck.choice((0, 1, 1, 2, 5))):
                 self._something()
             self.now_ms += self.luck.choice((0, 1, 20, 300, 1500, 12_000))
-            if self.luck.random() < self.rates.crash:
+            for _ in range(crashes[step]):
                 self.counts["fault: crash"] += 1
                 yield from self._crash()
-            yield self._turn(self._heard(), self.luck.choice((1, 2, 5, 20, 100, 1000)))
+            turn = self._turn(self._heard(), self.luck.choice((1, 2, 5, 20, 100, 1000)))
+            yield turn
+            if self.is_needless and turn.is_idle and self.luck.random() < WOKEN_SHARE:
+                yield self._woken()
         yield from self._rest()
 
     def _rest(self) -> Iterator[Turn]:
@@ -148,6 +184,8 @@ class World:
             is_quiet = not self._writes and not self._results and not any(self.server.streams.values())
             is_quiet = is_quiet and not self._ending()
             if turn.is_idle and is_quiet and count > 110 and self._is_settled(turn):
+                if self.is_needless:
+                    yield self._woken()
                 return
             due = [*(when for when, *_ in (*self._writes, *self._results)), *self._ready.values()]
             due = [when for when in due if when > self.now_ms]
@@ -157,7 +195,15 @@ class World:
         self.wrong.append("it did not come to rest")
 
     def _is_settled(self, turn: Turn) -> bool:
+        if self.is_needless:  # there is always another time at which some will have waited long
+            return not self.core.binding.flights and self.core.queue.places().keys() <= WAITING
         return turn.wake_at_ms is None or turn.wake_at_ms > self.now_ms + QUIET_MS
+
+    def _woken(self) -> Turn:
+        """Wake everybody, while nothing happens."""
+        self.counts["everybody woken"] += 1
+        self.core.wake_everybody()
+        return self._turn([], 10_000)
 
     def _start(self) -> Iterator[Turn]:
         for kind in KINDS:
@@ -191,6 +237,8 @@ class World:
             if not isinstance(effect, Stop):
                 self._sent += 1
                 self._writes.append((self.now_ms + self.luck.choice((0, 5, 50, 2000)), self._sent, effect))
+        self.wrong += self.core.missed
+        self.core.missed.clear()
         self.wrong += self.audit.judge_doubts()
         self.wrong += self.audit.judge_groups(turn.effects, draws.GROUP, draws.SIZE)
         return turn
@@ -355,6 +403,13 @@ class World:
                 self._pods += 1
                 pod = draws.pod(self.luck, filler, self._pods, DEFAULT_SCHEDULER)
                 self.server.put(replace(pod, spec=replace(pod.spec, node_name=node.metadata.name)))
+
+    def _crowd(self, most: int) -> None:
+        """Have hundreds of pods come before anybody looks; those that go in groups are fewer."""
+        for _ in range(most):
+            if len(self.server.pods()) >= most:
+                break
+            self._add_pods()
 
     def _rival_leads(self) -> None:
         """Have another scheduler believe for a while that it leads: what it wants done arrives among ours."""
