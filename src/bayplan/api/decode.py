@@ -179,6 +179,8 @@ def _decoded(raw: bytes | msgspec.Raw, inside: str | None, kinds: Kinds) -> Obje
         header = _header.decode(raw)
     except _MISREAD:
         return _from_tree(_json_tree(raw), inside, kinds)
+    if _is_list(header.kind):  # its items are none, or it would have been taken apart
+        return _from_tree(_json_tree(raw), inside, kinds)
     return decode_as(raw, _type_of(header.api_version, header.kind, inside, kinds))
 
 
@@ -192,6 +194,9 @@ def _decoder(kind: type[Object]) -> msgspec.json.Decoder[Object]:
 def _from_tree(tree: object, inside: str | None, kinds: Kinds) -> Object:
     if not isinstance(tree, dict):
         raise DecodeError((), f"expected an object with apiVersion and kind, got {_shown(tree)}")
+    items = tree.get("items")
+    if _is_list(tree.get("kind")) and items is not None and not isinstance(items, list):
+        raise DecodeError(("items",), f"expected a list, got {_shown(items)}")
     return _converted(tree, _type_of(tree.get("apiVersion"), tree.get("kind"), inside, kinds))
 
 
@@ -208,7 +213,8 @@ def _type_of(api_version: object, kind: object, inside: str | None, kinds: Kinds
     group, _, version = str(api_version).rpartition("/")
     found = kinds.get((group, str(kind)))
     if found is None or (not group and version != "v1"):
-        raise UnknownKindError(str(kind))
+        is_anothers = any(name == kind for _, name in kinds)  # of a name that we know, but not of that group
+        raise UnknownKindError(f"{kind} of {_short(str(api_version))}" if is_anothers else str(kind))
     return found
 
 

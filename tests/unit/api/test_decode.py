@@ -109,14 +109,20 @@ def test_a_budget_says_how_many_stay_and_whose_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "kind"), [("serving.knative.dev/v1", "Service"), ("v1", "Secret"), ("v2", "Pod"), ("apps/v1", "Pod")]
+    ("version", "kind", "told"),
+    [
+        ("serving.knative.dev/v1", "Service", "Service of serving.knative.dev/v1"),
+        ("v1", "Secret", "Secret"),
+        ("v2", "Pod", "Pod of v2"),
+        ("apps/v1", "Pod", "Pod of apps/v1"),
+    ],
 )
-def test_other_kinds_are_unknown(version: str, kind: str) -> None:
+def test_other_kinds_are_unknown(version: str, kind: str, told: str) -> None:
     """A kind of the same name in another group is another kind."""
     with pytest.raises(UnknownKindError) as error:
         decode(json.dumps({"apiVersion": version, "kind": kind}).encode())
 
-    assert error.value.kind == kind
+    assert error.value.kind == told
 
 
 def test_null_is_gos_zero_value() -> None:

@@ -42,6 +42,8 @@ BOMB = f"a: &a [x, x, x, x, x, x, x, x, x, x]\n{STEPS}kind: Pod\napiVersion: v1\
     case("a priority class that is not there", BAD_POD + "spec: {priorityClassName: high, containers: [{name: a}]}",
          "document 3, line 17: spec.priorityClassName: expected a PriorityClass that exists; add it to the input, "
          'or give the pod a priority, got "high"'),
+    case("a list that is none", "kind: List\napiVersion: v1\nitems: {a: b}",
+         "document 3, line 16: items: expected a list, got a map"),
     case("a cycle", "kind: Pod\napiVersion: v1\nmetadata: &m {name: x, labels: *m}",
          "document 3, line 16: expected no cycle, but &m contains itself"),
     case("an anchor that is not there", "kind: Pod\nmetadata: *nobody",
@@ -80,7 +82,10 @@ def test_an_alias_bomb_is_defused(tmp_path: Path) -> None:
     ran = place("-f", manifests(tmp_path, NODE, POD, "\n" + BOMB), "-o", "json")
 
     assert ran.status == 2
-    assert len(ran.json["refused"]) == 1
+    (refused,) = ran.json["refused"]
+    assert refused.startswith(
+        f"{tmp_path / 'input.yaml'}, document 3, line 18: expected aliases that unfold to at most "
+    )
     assert placed(ran) == {"shop/web": "one"}
 
 
@@ -88,6 +93,8 @@ def test_an_alias_bomb_is_defused(tmp_path: Path) -> None:
     case("cut off", '{"kind": "Pod", "apiVersion": "v1", ',
          "document 1, line 1: expected JSON: Input data was truncated"),
     case("no UTF-8", '{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "\udcff"}}', "document 1, line 1"),
+    case("a list that is none", '{"kind": "PodList", "apiVersion": "v1",\n"items": "none"}',
+         'document 1, line 2: items: expected a list, got "none"'),
     case("too deep", '{"a":' * 100_000, "document 1, line 1"),
 ])  # fmt: skip
 def test_broken_json_is_named(tmp_path: Path, text: str, refused: str) -> None:
@@ -128,6 +135,16 @@ def test_a_unknown_kind_is_counted_and_passed_over(tmp_path: Path) -> None:
 
     assert ran.json["refused"] == []
     assert "bayplan: passed over: 1 ConfigMap, 2 Ship\n" in ran.err
+    assert ran.status == 0
+
+
+def test_a_kind_of_another_group_is_passed_over_with_its_group(tmp_path: Path) -> None:
+    """Whoever mistyped an apiVersion sees it; whoever has a kind of that name from elsewhere is not refused."""
+    others = (POD.replace("v1", "v2"), "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: x}\n")
+    ran = place("-f", manifests(tmp_path, NODE, *others), "-o", "json")
+
+    assert placed(ran) == {}
+    assert "bayplan: passed over: 1 Pod of v2, 1 Service of serving.knative.dev/v1\n" in ran.err
     assert ran.status == 0
 
 

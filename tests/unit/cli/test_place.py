@@ -347,6 +347,8 @@ def test_a_field_that_cannot_be_kept_is_refused_with_its_rule(tmp_path: Path) ->
     case("no configuration", ("-f", "{good}", "--config", "{tmp}/c.yaml"), "{tmp}/c.yaml: cannot be read: No such"),
     case("no configuration but manifests", ("-f", "{good}", "--config", "{good}"), "expected one document, got 2"),
     case("an unknown gate", ("-f", "{good}", "--feature-gates", "Nope=true"), "Nope: unknown feature gate"),
+    case("a gate that is off here", ("-f", "{good}", "--feature-gates", "GenericWorkload=true"),
+         "GenericWorkload: only false, its default in Kubernetes 1.37, is supported"),
     case("no plugin", ("-f", "{good}", "--plugin", "{tmp}/p.py"), "{tmp}/p.py"),
     case("a plugin that is none", ("-f", "{good}", "--plugin", "{tmp}/empty.py"), "it defines no rule"),
     case("no such module", ("-f", "{good}", "--plugin", "nowhere:mine"), "No module named 'nowhere'"),

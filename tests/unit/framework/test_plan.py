@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from bayplan.framework.evaluate import Attempt
 from bayplan.framework.registry import Registry
 from bayplan.framework.run import Rules
 from bayplan.framework.settings import Settings
-from tests.kit import HOSTNAME, a_cluster, a_pod, needs, neighbours, node, spread, term
+from tests.kit import HOSTNAME, a_cluster, a_pod, case, needs, neighbours, node, spread, term
 
 USUAL = profiles(None, Registry.installed())["default-scheduler"]
 NODES = 5
@@ -149,10 +150,14 @@ def test_a_pod_that_is_rejected_as_a_whole_has_no_totals() -> None:
     assert rules.plans(USUAL).plan(shape).is_rejected
 
 
-def test_a_pod_that_is_counted_changes_the_bonus_of_its_whole_zone() -> None:
+@pytest.mark.parametrize("settings", [
+    case("zones told apart by their numbers", Settings()),
+    case("zones told apart by who they are", Settings(rows_per_domain=0)),
+])  # fmt: skip
+def test_a_pod_that_is_counted_changes_the_bonus_of_its_whole_zone(settings: Settings) -> None:
     """Though no row but its own has changed, and no row is seen otherwise than before."""
     table = a_cluster(*(node(name, zone=zone) for name, zone in zip("abcd", "1122", strict=True)))
-    rules = Rules(table, Reader(table))
+    rules = Rules(table, Reader(table), settings=settings)
     table.place(PODS["even"]("first"), table.row_of["a"])
     pod = PODS["near"]("web")
     before = remembered(rules, pod)
