@@ -83,8 +83,8 @@ def reasons(core: Core) -> Counter[str]:
         match waiting.place:
             case Place.GATED:
                 found[f"held back by {waiting.held_by}"] += 1
-            case Place.UNSCHEDULABLE | Place.BACKING_OFF if waiting.told is not None:
-                found[_short(waiting.told[1])] += 1
+            case Place.UNSCHEDULABLE | Place.BACKING_OFF if waiting.told_reason:
+                found[_short(waiting.told_message)] += 1
             case Place.ACTIVE:
                 found["about to be tried"] += 1
             case _:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import heapq
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator
-from itertools import islice
 from typing import Final, NamedTuple
 
 from bayplan.api.objects import Pod, uid_of
@@ -31,6 +30,9 @@ MOVED_MOST: Final = 64
 
 TAKEN_FROM: Final = frozenset({Place.ACTIVE, Place.BACKING_OFF, Place.UNSCHEDULABLE, Place.SESSION})
 """Where a pod may be when a lane decides about it."""
+
+PARKED: Final = frozenset({Place.UNSCHEDULABLE, Place.GATED})
+"""Where a pod waits for a change, or is held back."""
 
 GroupKey = tuple[int, int, frozenset[str], bool]
 
@@ -72,7 +74,8 @@ class Queue:
         self._lookouts: dict[tuple[int, str], Lookout] = {}  # by profile and rule
         self.stamp: Callable[[Group], tuple[int, int]] = lambda _: (-1, -1)  # what rises when shapes may be others
         self._gated: dict[tuple[int, str], dict[str, Waiting]] = {}  # by profile and rule
-        self._parked: dict[str, Waiting] = {}  # waiting for a change or gated, the longest first
+        self._left_over: deque[Waiting] = deque()  # who had waited long when that was last looked at, the longest first
+        self._until_ms = 0  # of the last who failed: one number for all to whom the same second was given
         self._sessions: dict[int, dict[str, Waiting]] = {}  # by profile: whom its lane asks for in its own time
         self._kin: dict[tuple[int, str], dict[str, Waiting]] = {}  # by profile and name: who are tried together
         self._flight: dict[str, int] = {}  # uid -> how many changes had happened when it was taken
@@ -195,7 +198,8 @@ class Queue:
         else:
             waiting.errors += 1
         waiting.since_ms = waiting.flushed_ms = now_ms
-        waiting.until_ms = self.settings.backoff.until(waiting)
+        until_ms = self.settings.backoff.until(waiting)
+        self._until_ms = waiting.until_ms = self._until_ms if self._until_ms == until_ms else until_ms
         since = self._since(waiting.uid)
         self.done(waiting.uid)
         if waiting.has_sessions:
@@ -239,7 +243,14 @@ class Queue:
     @property
     def has_parked(self) -> bool:
         """Whether anybody waits for a change, or is held back."""
-        return bool(self._parked)
+        return bool(self._groups) or any(self._gated.values())
+
+    def _parked(self) -> Iterator[Waiting]:
+        """Return all who wait for a change, or are held back."""
+        for group in self._groups.values():
+            yield from group.members.values()
+        for held in self._gated.values():
+            yield from held.values()
 
     def forget_memos(self) -> None:
         """Forget what rules found on a table that is given up."""
@@ -256,7 +267,7 @@ class Queue:
 
     def wake(self, waiting: Waiting, why: str, now_ms: int) -> None:
         """Have a pod that waits tried again, after its backoff."""
-        if waiting.place in {Place.UNSCHEDULABLE, Place.GATED}:
+        if waiting.place in PARKED:
             self._requeue(waiting, why, now_ms)
 
     def activate(self, uid: str, now_ms: int) -> None:
@@ -298,21 +309,25 @@ class Queue:
             for heap in (self._backoff, self._errors)
             if (waiting := self._peek(heap)) is not None
         ]
-        if self.settings.left_over_ms is not None and self._parked:
-            times.append(max(self._next_flush_ms, now_ms + 1))
+        if self.settings.left_over_ms is not None and self.has_parked:
+            times.append(now_ms + 1 if self._left_over else max(self._next_flush_ms, now_ms + 1))
         return min(times, default=None)
 
     def _flush(self, now_ms: int) -> int:
         longest_ms, moved = self.settings.left_over_ms, 0
-        if longest_ms is None or now_ms < self._next_flush_ms:
+        if longest_ms is None:
             return 0
-        due = (one for one in self._parked.values() if now_ms - one.flushed_ms > longest_ms)
-        for waiting in list(islice(due, MOVED_MOST)):
-            waiting.flushed_ms = now_ms
-            self._requeue(waiting, WAITED_LONG, now_ms)
-            moved += 1
-        if moved < MOVED_MOST:
+        if not self._left_over and now_ms >= self._next_flush_ms:
+            due = [one for one in self._parked() if now_ms - one.flushed_ms > longest_ms]
+            self._left_over.extend(sorted(due, key=lambda one: (one.flushed_ms, one.number)))
             self._next_flush_ms = (now_ms // FLUSH_EVERY_MS + 1) * FLUSH_EVERY_MS
+        while self._left_over and moved < MOVED_MOST:
+            waiting = self._left_over.popleft()
+            is_here = self.all.get(waiting.uid) is waiting and waiting.place in PARKED
+            if is_here and now_ms - waiting.flushed_ms > longest_ms:  # else it has moved since
+                waiting.flushed_ms = now_ms
+                self._requeue(waiting, WAITED_LONG, now_ms)
+                moved += 1
         return moved
 
     # -- from place to place
@@ -359,13 +374,11 @@ class Queue:
             return False
         waiting.place, waiting.held_by, waiting.flushed_ms = Place.GATED, held.by, now_ms
         self._gated.setdefault((id(waiting.profile), held.by), {})[waiting.uid] = waiting
-        self._parked[waiting.uid] = waiting
         self._tell(waiting.uid, str(Place.GATED), held.message)
         return True
 
     def _park(self, waiting: Waiting, rejection: Rejection) -> None:
         waiting.place = Place.UNSCHEDULABLE
-        self._parked[waiting.uid] = waiting
         self._join(waiting, rejection)
         self._tell(waiting.uid, str(Place.UNSCHEDULABLE), rejection.message)
 
@@ -409,10 +422,8 @@ class Queue:
         waiting.ticket += 1
         match waiting.place:
             case Place.UNSCHEDULABLE:
-                self._parked.pop(waiting.uid, None)
                 self._ungroup(waiting)
             case Place.GATED:
-                self._parked.pop(waiting.uid, None)
                 self._gated[id(waiting.profile), waiting.held_by].pop(waiting.uid, None)
             case Place.SESSION:
                 self._sessions[id(waiting.profile)].pop(waiting.uid, None)
@@ -456,7 +467,7 @@ class Queue:
             if places != 1:
                 yield f"{waiting!r} is in {places} places"
         kin = {uid for there in self._kin.values() for uid in there}
-        for uid in {*queued, *grouped, *gated, *sessions, *kin, *self._parked, *self._flight} - self.all.keys():
+        for uid in {*queued, *grouped, *gated, *sessions, *kin, *self._flight} - self.all.keys():
             yield f"{uid} is in a place of the queue, but the queue does not know it"
 
 

@@ -286,8 +286,8 @@ class Core:
         if unplaced is None or not unplaced.keeps:
             self._nominate(waiting, unplaced.nominated if unplaced is not None else None, cause)
         self._record(pod, "Warning", "FailedScheduling", rejection.message, cause)
-        if waiting.told != (rejection.reason, rejection.message):
-            waiting.told = (rejection.reason, rejection.message)
+        if not waiting.was_told(rejection):
+            waiting.told_reason, waiting.told_message = rejection.reason, rejection.message
             self.out.append(PatchStatus(**who(pod, cause), reason=rejection.reason, message=rejection.message))
 
     def _nominate(self, waiting: Waiting, row: Row | None, cause: str) -> None:

@@ -214,8 +214,4 @@ class Settling:
     @staticmethod
     def _is_told(waiting: Waiting, rejection: Rejection) -> bool:
         """Say whether a pod that waits for a session has been told just this."""
-        return (
-            waiting.place is Place.SESSION
-            and rejection.reason == UNSCHEDULABLE
-            and waiting.told == (rejection.reason, rejection.message)
-        )
+        return waiting.place is Place.SESSION and rejection.reason == UNSCHEDULABLE and waiting.was_told(rejection)

@@ -86,7 +86,8 @@ class Waiting:
         "profile",
         "since_ms",
         "ticket",
-        "told",
+        "told_message",
+        "told_reason",
         "uid",
         "until_ms",
     )
@@ -110,10 +111,15 @@ class Waiting:
         self.held_by = ""
         self.kin = ""  # the group with which its lane tries it
         self.nominated: str | None = None  # the node we had noted on it; None: whatever its object says
-        self.told: tuple[str, str] | None = None  # the condition last written
+        self.told_reason = ""  # of the condition last written
+        self.told_message = ""
 
     def __repr__(self) -> str:
         return f"<{self.pod.key} {self.where}>"
+
+    def was_told(self, rejection: Rejection) -> bool:
+        """Say whether the condition that was written last says just this."""
+        return (self.told_reason, self.told_message) == (rejection.reason, rejection.message)
 
     def over(self, result: Result) -> Attempt:
         """Say what came of the attempt that is made now."""

@@ -34,16 +34,14 @@ from bayplan.api.messages import (
     Stop,
 )
 from bayplan.api.objects import Node, Pod
-from bayplan.core.queue import WAITED_LONG, Settings
+from bayplan.core.queue import PARKED, WAITED_LONG, Settings
 from bayplan.core.scheduler import Core, Turn
 from bayplan.core.settings import CoreSettings
-from bayplan.core.waiting import Place
 from bayplan.framework.profile import DEFAULT_SCHEDULER, Profile
 from bayplan.sim import draws
 from bayplan.sim.audit import Audit
 from bayplan.sim.server import BIND_COMPLETED, SELECTED_NODE, Server
 
-WAITING = frozenset({Place.UNSCHEDULABLE, Place.GATED})
 KINDS = ("Node", "StorageClass", "PersistentVolume", "PersistentVolumeClaim", "Pod")
 QUIET_MS = 60_000
 TURNS_MAX = 20_000
@@ -196,7 +194,7 @@ class World:
 
     def _is_settled(self, turn: Turn) -> bool:
         if self.is_needless:  # there is always another time at which some will have waited long
-            return not self.core.binding.flights and self.core.queue.places().keys() <= WAITING
+            return not self.core.binding.flights and self.core.queue.places().keys() <= PARKED
         return turn.wake_at_ms is None or turn.wake_at_ms > self.now_ms + QUIET_MS
 
     def _woken(self) -> Turn:

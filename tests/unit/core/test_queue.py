@@ -5,7 +5,7 @@ import pytest
 from bayplan.api.objects import Pod
 from bayplan.config.profiles import profiles
 from bayplan.core.points import sorting
-from bayplan.core.queue import Queue, Settings
+from bayplan.core.queue import MOVED_MOST, Queue, Settings
 from bayplan.core.waiting import Backoff, Held, Place, Waiting
 from bayplan.framework.lane import Rejection
 from bayplan.framework.plugin import Change
@@ -147,6 +147,23 @@ def test_whoever_has_waited_long_is_tried_again() -> None:
         queue.tick(330_001)
 
         assert waiting.place is place
+
+
+def test_those_who_have_waited_long_are_moved_some_at_a_time_unless_they_are_gone() -> None:
+    """The longest go first; the queue asks to be called again at once until all have gone."""
+    queue = a_queue()
+    for number in range(MOVED_MOST + 3):
+        queue.back(taken(queue, a_pod(f"p{number:03}"), number), FULL, number)
+    assert queue.tick(330_001) == MOVED_MOST
+    assert queue.next_ms(330_001) == 330_002
+    assert queue.where(f"uid-default-p{MOVED_MOST - 1:03}") == "active"
+    assert queue.where(f"uid-default-p{MOVED_MOST:03}") != "active"
+    queue.remove(f"uid-default-p{MOVED_MOST:03}")
+
+    assert queue.tick(330_002) == 2
+    assert queue.places() == {Place.ACTIVE: MOVED_MOST + 2}
+    assert queue.next_ms(330_002) is None
+    assert not list(queue.check())
 
 
 def test_activation_skips_the_backoff() -> None:
