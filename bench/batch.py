@@ -25,8 +25,10 @@ from bayplan.batch.lane import BatchLane
 from bayplan.batch.session import Session
 from bayplan.batch.tasks import Status
 from bayplan.cluster.fold import drop, put_pod
+from bayplan.cluster.reading import Reader
 from bayplan.cluster.table import Table
 from bayplan.framework.registry import Registry
+from bayplan.framework.run import Rules
 from bayplan.framework.tiers import BatchConfiguration, Tier, TierPlugin
 from bench.bare import Bare
 
@@ -73,7 +75,8 @@ class Builder:
     def __init__(self, actions: str, *, nodes: int, cpu: int, memory_gib: int) -> None:
         tiers = tuple(Tier(tuple(TierPlugin(name=name) for name in tier)) for tier in TIERS)
         given = BatchConfiguration(form="tiers", actions=tuple(actions.split()), tiers=tiers, namespace_as_queue=False)
-        self.lane = BatchLane(Table(), given, Registry.installed())
+        table = Table()
+        self.lane = BatchLane(Rules(table, Reader(table)), given, Registry.installed())
         amounts: Quantities = {"cpu": str(cpu), "memory": f"{memory_gib}Gi", "pods": "110"}
         for number in range(nodes):
             name = f"node-{number}"

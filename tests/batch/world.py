@@ -18,7 +18,9 @@ from bayplan.batch.lane import BatchLane
 from bayplan.batch.session import Session
 from bayplan.batch.tasks import Status
 from bayplan.cluster.fold import drop
+from bayplan.cluster.reading import Reader
 from bayplan.cluster.table import Table
+from bayplan.framework.run import Rules
 from bayplan.framework.tiers import BatchConfiguration, Behaviour
 from tests.unit.batch.worlds import ALL, REGISTRY, WIDE, Manifest, a_lane, configuration, gang, node, pod, queue, tell
 
@@ -174,7 +176,7 @@ def _add(one: Manifest, special: Manifest) -> None:
 def alone_with(world: World, name: str, waiting: list[Manifest]) -> BatchLane:
     """Return a lane with the same empty nodes and queues, and one job."""
     given = configuration("gang predicates", actions="allocate backfill")
-    lane = BatchLane(Table(), given, REGISTRY)
+    lane = BatchLane(Rules(table := Table(), Reader(table)), given, REGISTRY)
     for one in world.unchanging:
         tell(lane, one)
     tell(lane, world.groups[name])

@@ -25,10 +25,12 @@ from bayplan.batch.plugins.proportion import Proportion
 from bayplan.batch.session import Session
 from bayplan.batch.tasks import Status
 from bayplan.cluster.fold import put
+from bayplan.cluster.reading import Reader
 from bayplan.cluster.table import Table
 from bayplan.config.batch import read_batch
 from bayplan.config.ours import BatchProfile
 from bayplan.config.source import of_map
+from bayplan.framework.run import Rules
 from bayplan.framework.tiers import BatchConfiguration
 from tests.parity.case import Case, Manifest
 from tests.parity.profiles import REGISTRY
@@ -129,7 +131,7 @@ def lane_of(
 ) -> BatchLane:
     """Return a lane that has heard of some objects."""
     table = Table()
-    lane = BatchLane(table, configuration_of(conf, options), REGISTRY)
+    lane = BatchLane(Rules(table, Reader(table)), configuration_of(conf, options), REGISTRY)
     for tree in objects:
         thing = decode_tree(tree, WIDE)
         put(table, thing)

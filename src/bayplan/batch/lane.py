@@ -7,7 +7,7 @@ Not here: when a session is due (core) and what happens in one (session.py).
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from bayplan.batch.actions.allocate import allocate
@@ -50,14 +50,12 @@ from bayplan.batch.room import Room
 from bayplan.batch.session import Ground, Kit, Session
 from bayplan.batch.tasks import Charges
 from bayplan.batch.voting import Voter
-from bayplan.cluster.reading import Reader
 from bayplan.framework.profile import Instance, Profile
-from bayplan.framework.run import Rules
 
 if TYPE_CHECKING:
     from bayplan.batch.jobs import GroupStatus
-    from bayplan.cluster.table import Table
     from bayplan.framework.registry import Registry
+    from bayplan.framework.run import Rules
     from bayplan.framework.tiers import BatchConfiguration, TierPlugin
 
 _EVERYWHERE: Final = (Priority, Drf, Predicates, Nodeorder, Conformance)
@@ -81,8 +79,8 @@ KITS: Final[Mapping[str, Kit]] = {
 class BatchLane:
     """Sessions over one table."""
 
-    def __init__(self, table: Table, configuration: BatchConfiguration, registry: Registry, *, seed: int = 0) -> None:
-        self.table = table
+    def __init__(self, rules: Rules, configuration: BatchConfiguration, registry: Registry) -> None:
+        table = self.table = rules.table
         self.configuration = configuration
         is_kube_batch = configuration.behaviour == "kube-batch"
         self.charges = Charges(table.columns, as_kube_batch=is_kube_batch)
@@ -91,13 +89,12 @@ class BatchLane:
             self.charges,
         )
         self.room = Room(table, self.charges, self.jobs.tasks, TOLERANT if is_kube_batch else EXACT)
-        reader = Reader(table)
         profiles = _profiles(configuration, registry, self.room)
         self._kit = _with_others(KITS[configuration.behaviour], configuration)
         self.said: dict[str, GroupStatus] = {}  # by job: what the last session said of PodGroups
         self._nothing_new_since: tuple[int, ...] | None = None
         self._promises: dict[str, str] = {}  # by task: the node where others leave for it
-        self.chooser = Chooser(Rules(table, reader, seed=seed), reader, profiles)
+        self.chooser = Chooser(rules, rules.reader, profiles)
 
     def open(self) -> Session:
         """Open a session on the table as it is."""
@@ -107,12 +104,19 @@ class BatchLane:
             session.redeem(self._promises)
         return session
 
-    def run(self) -> Session | None:
-        """Run a session; None: nothing has changed since the last, which changed nothing."""
-        if self._seen() == self._nothing_new_since:
+    @property
+    def is_news(self) -> bool:
+        """Whether anything has changed since the last session, or that one changed something."""
+        return self._seen() != self._nothing_new_since
+
+    def run(self, look: Callable[[Session], None] | None = None) -> Session | None:
+        """Run a session, which may be looked at before what may not start is taken off; None: there is no news."""
+        if not self.is_news:
             return None
         session = self.open()
         session.run()
+        if look is not None:
+            look(session)
         self.said = self.close(session)
         self._nothing_new_since = None if session.effects or session.promises else self._seen()
         return session
@@ -153,13 +157,11 @@ def _with_others(kit: Kit, configuration: BatchConfiguration) -> Kit:
 def _profiles(configuration: BatchConfiguration, registry: Registry, room: Room) -> dict[tuple[Way, bool], Profile]:
     """Make the rules of a batch profile, for each way in which they are asked."""
     is_kube_batch = configuration.behaviour == "kube-batch"
-    filters: list[Instance] = []
+    filters = filters_of(configuration, registry)
     scores: list[Instance] = []
     social: list[Instance] = []
     for place in configuration.plugins:
-        if place.name == "predicates" and place.enable_predicate:
-            filters += _filters(place, registry)
-        elif place.name == "nodeorder" and place.enable_node_order:
+        if place.name == "nodeorder" and place.enable_node_order:
             by_use, near = _scores(place, registry, room, is_kube_batch=is_kube_batch)
             scores += by_use
             social += near
@@ -176,6 +178,12 @@ def _profiles(configuration: BatchConfiguration, registry: Registry, room: Room)
 
 def _profile(name: str, filters: list[Instance], scores: list[Instance]) -> Profile:
     return Profile(name, {"preFilter": filters, "filter": filters, "preScore": scores, "score": scores})
+
+
+def filters_of(configuration: BatchConfiguration, registry: Registry) -> list[Instance]:
+    """Make the rules about where a profile's tasks may run at all, but for how much room there is."""
+    places = (place for place in configuration.plugins if place.name == "predicates" and place.enable_predicate)
+    return [instance for place in places for instance in _filters(place, registry)]
 
 
 def _filters(place: TierPlugin, registry: Registry) -> list[Instance]:

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from bayplan.batch.tasks import Status
+
+if TYPE_CHECKING:
+    from bayplan.batch.session import Session
+    from bayplan.batch.tasks import Task
+    from bayplan.cluster.residents import Resident
 
 
 class Cause(enum.StrEnum):
@@ -29,3 +36,24 @@ class Wait(NamedTuple):
 
     def __str__(self) -> str:
         return self.say()
+
+
+def waiting_text(session: Session, task: Task) -> str:
+    """Say why a task waits, before the session closes."""
+    job = task.job
+    if job is None or job.uid not in session.jobs:
+        return "its PodGroup is not there" if job is None or job.group is None else f"queue {job.queue} is not there"
+    if task.status is Status.PIPELINED:
+        row = session.row_of(task)
+        leaving = [one.pod.key for one in session.table.on_row[row].values() if _is_leaving(session, one)]
+        return f"waits on {session.node_name(row)} until others have left: {', '.join(sorted(leaving))}"
+    if not session.votes.is_valid(job):
+        return f"its gang has {job.valid} members and must have {job.min_available}"
+    wait = session.waits.get(job.uid)
+    return str(wait) if wait is not None else "others go first"
+
+
+def _is_leaving(session: Session, resident: Resident) -> bool:
+    task = session.tasks.get(resident.uid)
+    is_evicted = task is not None and task.status is Status.RELEASING
+    return is_evicted or resident.pod.metadata.deletion_timestamp is not None

@@ -80,12 +80,14 @@ class Intake:
         core.known.put(thing)
         if isinstance(thing, Pod):
             self._seen_pod(old if isinstance(old, Pod) else None, thing)
-            return True
-        fold.put(core.table, thing)
-        self.note(changes_of(old, thing), meta_of(thing).name)
+        else:
+            fold.put(core.table, thing)
+            self.note(changes_of(old, thing), meta_of(thing).name)
         if isinstance(thing, PersistentVolume | PersistentVolumeClaim):
             core.binding.take_again(thing)
             core.binding.slow.stir_by(thing)
+        for lane in core.hearing:
+            lane.put(thing)
         return True
 
     def _gone(self, thing: Object) -> None:
@@ -108,6 +110,8 @@ class Intake:
         fold.drop(core.table, old)
         if isinstance(old, PersistentVolume | PersistentVolumeClaim):
             core.binding.slow.stir_by(old)
+        for lane in core.hearing:
+            lane.drop(old)
 
     def _seen_pod(self, old: Pod | None, pod: Pod) -> None:
         if pod.spec.node_name or pod.status.phase in FINISHED:

@@ -9,13 +9,15 @@ Not here: that it happened (scheduler.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bayplan.api.objects import Pod, uid_of
+from bayplan.api.objects import Object, Pod, uid_of
 from bayplan.cluster import fold
 from bayplan.cluster.table import FINISHED, Table
 from bayplan.core import settings
+from bayplan.core.known import meta_of
 from bayplan.core.waiting import Place, Waiting
 from bayplan.framework.guard import raised
 from bayplan.framework.lane import ERROR, Rejection
@@ -32,16 +34,16 @@ def rebuilt(core: Core, failed: list[Waiting], asks: list[int]) -> Iterator[int]
         core.binding.forget(waiting.uid)
     table = Table()
     for thing in core.known:
-        try:
-            fold.put(table, thing)
-        except Exception as error:  # noqa: BLE001 - one object that nobody can lay must not keep the others from it
-            core.known.drop(thing)
-            core.notes.append(f"set aside {type(thing).__name__} {thing.metadata.name}: {raised(error)}")  # type: ignore[attr-defined]
+        _laid(core, thing, partial(fold.put, table))
         yield settings.RESTORED
     core.adopt(table)
     yield from _reconciled(core)
     for _ in core.binding.again(table):
         yield settings.RESTORED
+    for lane in core.hearing:  # what is on its way counts as such
+        for thing in core.known:
+            _laid(core, thing, lane.put)
+            yield settings.RESTORED
     for write in asks:  # they were not sent: nobody would ever answer
         flight = core.binding.flight_of(write)
         if flight is not None:
@@ -52,6 +54,15 @@ def rebuilt(core: Core, failed: list[Waiting], asks: list[int]) -> Iterator[int]
     yield from _regrouped(core)
     core.intake.note_anything()
     core.binding.slow.stir_all()
+
+
+def _laid(core: Core, thing: Object, lay: Callable[[Object], object]) -> None:
+    """Lay an object; one that cannot be is set aside, and must not keep the others from it."""
+    try:
+        lay(thing)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with it
+        core.known.drop(thing)
+        core.notes.append(f"set aside {type(thing).__name__} {meta_of(thing).name}: {raised(error)}")
 
 
 def _reconciled(core: Core) -> Iterator[int]:

@@ -48,7 +48,7 @@ from bayplan.core.settling import Late, Settling
 from bayplan.core.stories import Line, Stories
 from bayplan.core.waiting import Attempt, Group, Held, Result, Waiting
 from bayplan.framework.guard import Guard, PluginFault, raised
-from bayplan.framework.lane import ERROR, Lane, Rejection, Unplaced
+from bayplan.framework.lane import ERROR, Hearing, Lane, Rejection, Unplaced
 from bayplan.framework.plugin import Change
 from bayplan.framework.profile import Profile
 
@@ -93,6 +93,7 @@ class Core:
         self.settling = Settling(self)
         self._lanes: dict[int, Lane] = {}  # by profile: those that are not the pod lane
         self._with_sessions: list[Lane] = []
+        self.hearing: list[Hearing] = []  # lanes that keep something of what is heard
         self._make_lanes()
         first = next(iter(self.profiles.values()))
         self.queue = Queue(sorting(first), self._held, self._tell_place, with_settings.queue)
@@ -189,7 +190,7 @@ class Core:
 
     def _next_ms(self) -> int | None:
         times = [self.queue.next_ms(self.now_ms), self.binding.slow.next_ms()]
-        times += [lane.next_ms() for lane in self._with_sessions]
+        times += [lane.next_ms() for lane in self._with_sessions] if self.may_try else []
         return min((time for time in times if time is not None), default=None)
 
     # -- 1 those on their way
@@ -353,10 +354,12 @@ class Core:
         ground = self.lane.ground(self.settling.evicting)
         self._lanes.clear()
         self._with_sessions.clear()
+        self.hearing.clear()
         for profile in self.profiles.values():
             if profile.lane is not None:
                 lane = self._lanes[id(profile)] = profile.lane.make(ground, profile)
                 self._with_sessions += [lane] if profile.lane.has_sessions else []
+                self.hearing += [lane] if isinstance(lane, Hearing) else []
 
     # -- what the queue asks, and what is told of it
 

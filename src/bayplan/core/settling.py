@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from bayplan.api.messages import Effect, Ending, Evict
 from bayplan.core.waiting import Place, Waiting
 from bayplan.framework.evaluate import Attempt
-from bayplan.framework.lane import UNSCHEDULABLE, Eviction, Placement, Plan, Rejection
+from bayplan.framework.lane import ERROR, Eviction, Placement, Plan, Rejection
 from bayplan.framework.plugin import Change
 
 if TYPE_CHECKING:
@@ -214,4 +214,4 @@ class Settling:
     @staticmethod
     def _is_told(waiting: Waiting, rejection: Rejection) -> bool:
         """Say whether a pod that waits for a session has been told just this."""
-        return waiting.place is Place.SESSION and rejection.reason == UNSCHEDULABLE and waiting.was_told(rejection)
+        return waiting.place is Place.SESSION and rejection.reason != ERROR and waiting.was_told(rejection)

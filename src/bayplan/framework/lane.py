@@ -12,11 +12,11 @@ Not here: the lanes themselves (core/pod_lane.py, batch), the queue (core) and b
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from bayplan.api.messages import Effect
-    from bayplan.api.objects import Pod
+    from bayplan.api.objects import Object, Pod
     from bayplan.cluster.books.volumes import Reserved
     from bayplan.cluster.claims import Reservation
     from bayplan.cluster.columns import Row
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bayplan.framework.run import Rules
 
 UNSCHEDULABLE: Final = "Unschedulable"
+QUOTA_EXCEEDED: Final = "QuotaExceeded"  # there may be room, but not for whoever is promised no more
 ERROR: Final = "SchedulerError"
 
 
@@ -71,7 +72,7 @@ class Waiters(Protocol):
 class Rejection(NamedTuple):
     """Why an attempt ended without a node; without a rule that said so it was an error."""
 
-    reason: str  # UNSCHEDULABLE or ERROR
+    reason: str  # UNSCHEDULABLE, QUOTA_EXCEEDED or ERROR
     message: str
     by: frozenset[str] = frozenset()
     shape: Shape | None = None  # as the pod was read; None: it is read when it comes back
@@ -116,13 +117,28 @@ class Plan(NamedTuple):
 
 
 class Lane(Protocol):
-    """A way to try a profile's pods, on one table."""
+    """A way to try a profile's pods, on one table; one that also has `put` and `drop` hears of objects (Hearing)."""
 
     def next_ms(self) -> int | None:
         """Return when it is to be asked though no pod is handed to it; None: never."""
 
     def plan(self, first: Entity | None, waiting: Waiters, now_ms: int, budget: int) -> Plan:
         """Decide about a pod (and whom else it likes), or go on with what was begun."""
+
+
+@runtime_checkable
+class Hearing(Protocol):
+    """A lane that keeps something of its own of what is heard, beside the table.
+
+    It is told of every object that is news, of whatever kind, once table and queue know; a lane that is made on a table
+    built anew is told of all that are known, once what is on its way is assumed there again.
+    """
+
+    def put(self, thing: Object) -> None:
+        """Hear of an object, new or changed."""
+
+    def drop(self, thing: Object) -> None:
+        """Hear that an object is gone."""
 
 
 Make: TypeAlias = "Callable[[Ground, Profile], Lane]"

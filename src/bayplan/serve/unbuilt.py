@@ -45,7 +45,7 @@ def guarded(profile: Profile, registry: Registry) -> Profile:
     points = dict(profile.points)
     for point in POINTS:
         points[point] = (*points.get(point, ()), *added)
-    return Profile(profile.scheduler_name, points, profile.gates)
+    return Profile(profile.scheduler_name, points, profile.gates, profile.lane)
 
 
 def said() -> str:

@@ -12,8 +12,10 @@ from bayplan.batch.plugins.predicates import FIELDS
 from bayplan.batch.session import Session
 from bayplan.batch.tasks import Status
 from bayplan.cluster.fold import put
+from bayplan.cluster.reading import Reader
 from bayplan.cluster.table import Table
 from bayplan.framework.registry import Registry
+from bayplan.framework.run import Rules
 from bayplan.framework.tiers import BatchConfiguration, Behaviour, Tier, TierPlugin
 
 Manifest: TypeAlias = dict[str, Any]
@@ -105,7 +107,7 @@ def moment(minutes: int) -> str:
 
 def a_lane(given: BatchConfiguration, *things: Manifest | list[Manifest]) -> BatchLane:
     """Return a lane that has heard of some objects."""
-    lane = BatchLane(Table(), given, REGISTRY)
+    lane = BatchLane(Rules(table := Table(), Reader(table)), given, REGISTRY)
     for thing in things:
         for one in thing if isinstance(thing, list) else [thing]:
             tell(lane, one)
