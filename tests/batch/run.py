@@ -2,8 +2,10 @@
 
 import argparse
 import sys
+from collections import Counter
 
 from tests.batch.history import lived
+from tests.batch.served import lived as lived_through_the_core
 
 
 def main(arguments: list[str]) -> int:
@@ -12,11 +14,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--n", type=int, default=200, help="how many")
     parser.add_argument("--seed", type=int, default=1, help="the first one's seed")
     given = parser.parse_args(arguments)
-    broken = 0
+    broken, counts = 0, Counter[str]()
     for seed in range(given.seed, given.seed + given.n):
-        for fault in lived(seed):
+        for fault in (*lived(seed), *lived_through_the_core(seed, counts)):
             broken += 1
             print(f"seed {seed}: {fault}")  # noqa: T201 a report is lines on standard output
+    print(", ".join(f"{name}: {number}" for name, number in sorted(counts.items())))  # noqa: T201 as above
     print(f"{given.n} histories of the batch lane, {broken} faults")  # noqa: T201 as above
     return 1 if broken else 0
 
