@@ -1,9 +1,9 @@
 """Sessions as the core asks for them: what a batch profile's lane hears, when it is asked, and what it hands out.
 
-A session is run as a whole; what it decided is handed out job by job, so that each job goes or does not by itself, and
-events are folded in between.  Until a job is handed out its tasks stay assumed on their rows.  What a session decided
-counts until it is known to have failed: a task that is no longer assumed waits again, and one that nobody asks to leave
-any more runs on.
+A session is run as a whole; what it decided is handed out in portions, and events are folded in between: who has to
+leave, then job by job, so that each job goes or does not by itself, then who waits and why.  Until a job is handed out
+its tasks stay assumed on their rows.  What a session decided counts until it is known to have failed: a task that is no
+longer assumed waits again, and one that nobody asks to leave any more runs on.
 Invariant: between two calls of `plan` a task is binding if, and only if, the table has it assumed.
 Not here: what happens in a session (session.py) and how what it decided is carried out (core).
 """
@@ -43,6 +43,7 @@ NAME: Final = "sessions"
 NS_PER_MS: Final = 1_000_000
 STEP: Final = 2  # work units of one thing that a session did
 ROWS_PER_UNIT: Final = 512
+TOLD_AT_ONCE: Final = 64
 JUDGED_LATE: Final = ("NodeResourcesFit",)  # beside the session's own rules; it asks its own columns about room
 GATES: Final = "SchedulingGates"
 QUOTA: Final = frozenset({Cause.LIMIT, Cause.SHARE})
@@ -72,7 +73,7 @@ class Sessions:
         self._next_ms = 0  # when the period is over
         self._nodes_version = -1
         self._is_stirred = True  # something came that may let somebody start
-        self._outgoing: deque[list[Placement]] = deque()  # by job: decided, not handed out
+        self._outgoing: deque[Plan] = deque()  # decided, not handed out
         self._binding: set[str] = set()  # tasks that were given a node, until that is known to have held or failed
         self._leaving: set[str] = set()  # tasks that were evicted, likewise
         self._told: dict[str, str] = {}  # by task: why it waits, as it was last said
@@ -128,28 +129,35 @@ class Sessions:
         return self._next_ms if self.lane.is_news else None
 
     def plan(self, first: Entity | None, waiting: Waiters, now_ms: int, budget: int) -> Plan:
-        """Run a session, or hand out the next job of the last."""
-        if self._outgoing:
-            placements = self._outgoing.popleft()
-            return Plan(1 + STEP * len(placements), placements, is_done=not self._outgoing)
-        self._nodes_version, self._is_stirred = self._ground.table.nodes_version, False
-        self._next_ms = now_ms + self._period_ms
+        """Run a session, or hand out more of what the last one decided."""
+        spent = 0
+        if not self._outgoing:
+            self._nodes_version, self._is_stirred = self._ground.table.nodes_version, False
+            self._next_ms = now_ms + self._period_ms
+            spent = self._run()
+        portion = self._outgoing.popleft()
+        return portion._replace(spent=spent + portion.spent, is_done=not self._outgoing)
+
+    def _run(self) -> int:
+        """Run a session and put down what it decided, in portions; return what it cost."""
         self._settled()
         verdicts: list[Unplaced] = []
         session = self.lane.run(lambda session: verdicts.extend(self._verdicts(session)))
         if session is None:
-            return Plan(1)
+            self._outgoing.append(Plan(1))
+            return 0
         evictions = list(_evictions(session))
         self._leaving.update(eviction.uid for eviction in evictions)
-        self._outgoing.extend(_by_job(session))
-        decided = [placement.uid for placements in self._outgoing for placement in placements]
-        self._binding.update(decided)
-        for uid in decided:
-            self._told.pop(uid, None)
-        spent = 1 + STEP * len(session.steps) + len(session.jobs) + len(verdicts)
-        spent += self._ground.table.columns.rows // ROWS_PER_UNIT
-        placements = self._outgoing.popleft() if self._outgoing else []
-        return Plan(spent, placements, evictions, verdicts, is_done=not self._outgoing)
+        self._outgoing.append(Plan(1 + STEP * len(evictions), evictions=evictions))
+        for placements in _by_job(session):
+            for placement in placements:
+                self._binding.add(placement.uid)
+                self._told.pop(placement.uid, None)
+            self._outgoing.append(Plan(STEP * len(placements), placements))
+        for start in range(0, len(verdicts), TOLD_AT_ONCE):
+            told = verdicts[start : start + TOLD_AT_ONCE]
+            self._outgoing.append(Plan(STEP * len(told), verdicts=told))
+        return STEP * len(session.steps) + len(session.jobs) + self._ground.table.columns.rows // ROWS_PER_UNIT
 
     # -- what became of what was decided
 
@@ -186,16 +194,21 @@ class Sessions:
     # -- what is handed out
 
     def _verdicts(self, session: Session) -> Iterator[Unplaced]:
-        """Yield why each task waits that was not told just this."""
-        for uid, task in self.lane.jobs.tasks.items():
-            if task.status in _WAIT:
-                message = waiting_text(session, task)
-                if self._told.get(uid) != message:
-                    self._told[uid] = message
-                    yield Unplaced(uid, _rejection(session, task, message))
+        """Yield why each task waits that was not told just this; those of a job that have no room wait alike."""
+        for job in self.lane.jobs.jobs.values():
+            alike = ""
+            for status in _WAIT:
+                for uid, task in job.having(status).items():
+                    if status is Status.PIPELINED:
+                        message = waiting_text(session, task)
+                    else:
+                        message = alike = alike or waiting_text(session, task)
+                    if self._told.get(uid) != message:
+                        self._told[uid] = message
+                        yield Unplaced(uid, _rejection(session, task, message))
 
 
-_WAIT: Final = frozenset({Status.PENDING, Status.PIPELINED, Status.ALLOCATED})
+_WAIT: Final = (Status.PENDING, Status.PIPELINED, Status.ALLOCATED)
 
 
 def _rejection(session: Session, task: Task, message: str) -> Rejection:
