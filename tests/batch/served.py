@@ -176,6 +176,10 @@ class Served:
         room.catch_up()
         if not all(np.array_equal(one, other) for one, other in zip(kept, (room.idle, room.leaving), strict=True)):
             yield "room is not what a recount gives"
+        flights = self.core.binding.flights
+        told = {uid for uid, one in self.core.queue.all.items() if one.nominated and uid not in flights}
+        if table.nominations.keys() != told:
+            yield f"room is kept for {sorted(table.nominations)}, and {sorted(told)} were told so"
         for uid, task in lane.lane.jobs.tasks.items():
             is_undone = task.status is Status.BINDING  # or it has failed: the next session sees that first
             if not is_undone and (task.status is Status.PENDING) == (uid in table.pods):

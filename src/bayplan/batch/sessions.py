@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from bayplan.batch.session import Session
     from bayplan.batch.tasks import Task
+    from bayplan.cluster.columns import Row
     from bayplan.framework.lane import Entity, Ground, Waiters
     from bayplan.framework.registry import Registry
     from bayplan.framework.tiers import BatchConfiguration
@@ -69,6 +70,7 @@ class Sessions:
         self.lane = BatchLane(ground.rules, given, registry)
         self._ground = ground
         self._profile = profile
+        self._keeps_room = given.behaviour == "bayplan"
         self._period_ms = max(1, given.period // NS_PER_MS)
         self._next_ms = 0  # when the period is over
         self._nodes_version = -1
@@ -146,6 +148,7 @@ class Sessions:
         if session is None:
             self._outgoing.append(Plan(1))
             return 0
+        self._keep_room(session)
         evictions = list(_evictions(session))
         self._leaving.update(eviction.uid for eviction in evictions)
         self._outgoing.append(Plan(1 + STEP * len(evictions), evictions=evictions))
@@ -199,13 +202,24 @@ class Sessions:
             alike = ""
             for status in _WAIT:
                 for uid, task in job.having(status).items():
-                    if status is Status.PIPELINED:
-                        message = waiting_text(session, task)
-                    else:
+                    if status is Status.PENDING:
                         message = alike = alike or waiting_text(session, task)
+                    else:
+                        message = waiting_text(session, task)
                     if self._told.get(uid) != message:
                         self._told[uid] = message
-                        yield Unplaced(uid, _rejection(session, task, message))
+                        yield Unplaced(uid, _rejection(session, task, message), self._promised(session, task))
+
+    def _promised(self, session: Session, task: Task) -> Row | None:
+        """Return the row where room is kept for a task until others have left."""
+        return session.row_of(task) if task.status is not Status.PENDING and self._keeps_room else None
+
+    def _keep_room(self, session: Session) -> None:
+        """Have who was promised room be thought of as there by those who are tried otherwise."""
+        table = self._ground.table
+        for uid, name in session.promises.items() if self._keeps_room else ():
+            if uid not in table.nominations and name in table.row_of:
+                table.nominate(session.tasks[uid].pod, table.row_of[name])
 
 
 _WAIT: Final = (Status.PENDING, Status.PIPELINED, Status.ALLOCATED)

@@ -47,6 +47,8 @@ def waiting_text(session: Session, task: Task) -> str:
         row = session.row_of(task)
         leaving = [one.pod.key for one in session.table.on_row[row].values() if _is_leaving(session, one)]
         return f"waits on {session.node_name(row)} until others have left: {', '.join(sorted(leaving))}"
+    if task.status is Status.ALLOCATED and session.configuration.behaviour == "bayplan":
+        return f"has room on {session.node_name(session.row_of(task))}, and waits for others of its gang"
     if not session.votes.is_valid(job):
         return f"its gang has {job.valid} members and must have {job.min_available}"
     wait = session.waits.get(job.uid)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from bayplan.api.decode import decode_tree
-from bayplan.api.messages import AnyEffect, Bind, Ended, Ending, Event, Evict, Gone, PatchStatus, Seen
+from bayplan.api.messages import AnyEffect, Bind, Ended, Ending, Event, Evict, Gone, Nominate, PatchStatus, Seen
 from bayplan.batch.sessions import Sessions, batch_profile
 from bayplan.batch.tasks import Status
 from bayplan.batch.voting import Voter
@@ -279,6 +279,39 @@ def test_pods_of_both_lanes_share_one_table() -> None:
     second = served.told(node("b", cpu="3"))
 
     assert {*binds(first), *binds(second)} == {"alone", "g-0", "g-1"}
+
+
+def test_room_that_others_leave_for_a_gang_is_kept_from_pods_that_are_tried_alone() -> None:
+    """Two have to leave, and leave one after the other; who asks for the first one's room meanwhile does not get it."""
+    alone = {**pod("alone", cpu="1"), "metadata": {"name": "alone", "namespace": "ns", "uid": "alone"}}
+    alone["spec"]["schedulerName"] = "default-scheduler"
+    served = Served(None, **profiles(None, REGISTRY))
+    served.told(queue("q"), queue("r"), node("a", cpu="4"), gang("g", 1), pods("g", 4, on="a", cpu="1"))
+    effects = served.told(gang("h", 2, within="r"), pods("h", 2, cpu="1"))
+    first, second = evicts(effects)
+    assert [(one.name, one.node) for one in effects if isinstance(one, Nominate)] == [("h-0", "a"), ("h-1", "a")]
+    served.turn([gone(running(pod(first, "g", cpu="1"), "a"))])
+    meanwhile = [*served.told(alone), *served.later(), *served.later()]
+    assert binds(meanwhile) == {}
+    assert not any(isinstance(one, Nominate) for one in meanwhile)
+    after = served.turn([gone(running(pod(second, "g", cpu="1"), "a"))])
+
+    assert sorted(binds(after)) == ["h-0", "h-1"]
+
+
+def test_a_member_that_has_room_says_that_it_waits_for_the_others() -> None:
+    """One of two has idle room, the other waits for somebody to leave; both are nominated."""
+    served = Served(configuration(*USUAL, actions="allocate"))
+    (run,) = pods("g", 1, on="a", cpu="1")
+    going = {**run, "metadata": {**run["metadata"], "deletionTimestamp": "2024-01-01T00:00:00Z"}}
+    effects = served.told(queue("q"), node("a", cpu="2"), gang("g", 1), going, gang("h", 2), pods("h", 2, cpu="1"))
+
+    assert sorted(message for _, message in reasons(effects).values()) == [
+        "has room on a, and waits for others of its gang",
+        "waits on a until others have left: ns/g-0r",
+    ]
+    assert [one.node for one in effects if isinstance(one, Nominate)] == ["a", "a"]
+    assert binds(effects) == {}
 
 
 def test_a_member_that_is_gone_before_its_job_was_handed_out_takes_the_others_back() -> None:
