@@ -110,14 +110,17 @@ class Remote:
             async with self._session.get(_path(kind), params=query, timeout=timeout) as response:
                 if response.status != HTTPStatus.OK:
                     raise Unanswered(f"watch: {response.status}")
-                async for line in _lines(response):
-                    event = msgspec.json.decode(line, type=dict[str, object])
-                    told = event.get("object")
-                    if event.get("type") == "ERROR" or not isinstance(told, dict):
-                        raise Unanswered(f"watch: {told}")
-                    revision = text(told, "metadata", "resourceVersion") or revision
-                    if event.get("type") != "BOOKMARK":
-                        yield {"type": str(event["type"]), "object": told}
+                try:
+                    async for line in _lines(response):
+                        event = msgspec.json.decode(line, type=dict[str, object])
+                        told = event.get("object")
+                        if event.get("type") == "ERROR" or not isinstance(told, dict):
+                            raise Unanswered(f"watch: {told}")
+                        revision = text(told, "metadata", "resourceVersion") or revision
+                        if event.get("type") != "BOOKMARK":
+                            yield {"type": str(event["type"]), "object": told}
+                finally:
+                    _cut(response)
 
     def _seen(self, kind: Kind, event: Map) -> None:
         """Take in what a watch told, unless an answer told something newer."""
@@ -238,6 +241,13 @@ class Remote:
                 raise _Refusal(response.status, told[:300].decode(errors="replace"))
             decoded: Map = msgspec.json.decode(told, type=dict)
             return decoded
+
+
+def _cut(response: aiohttp.ClientResponse) -> None:
+    """End a connection at once: TLS that takes leave politely would outlive the event loop."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
 
 
 class _Refusal(Unanswered):

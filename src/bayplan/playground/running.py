@@ -28,6 +28,7 @@ from bayplan.playground.users import Users
 R = TypeVar("R")
 T = TypeVar("T")
 WATCHES: Final = 2
+LEAVE_S: Final = 0.1  # for the connections of what was cut off in the middle
 
 
 class Threaded(Generic[T]):
@@ -105,7 +106,7 @@ def lending(where: Where, pace: Pace) -> Iterator[Threaded[Machines]]:
                     yield Machines(remote, agenda, pace, Kubelets(remote, agenda, pace))
             finally:
                 await connector.close(abort_ssl=True)  # TLS that takes leave politely would outlive the event loop
-                await asyncio.sleep(0)
+                await asyncio.sleep(LEAVE_S)
 
     with _in_thread(working) as (machines, loop):
         yield Threaded(machines, loop)
