@@ -107,4 +107,11 @@ def test_lent_kubelets_run_its_pods(plane: ControlPlane) -> None:
         awaited(lambda: plane.api.ask("GET", f"{leases}/n")[0] == 200, "the node has a lease")
         plane.api.ask("DELETE", f"{PODS}/lent")
         awaited(lambda: plane.api.ask("GET", f"{PODS}/lent")[0] == 404, "the deleted pod goes")
-    gc.collect()  # a connection that was left open is told here, and not in somebody else's test
+
+
+def test_kubelets_that_were_lent_leave_no_connection_open(plane: ControlPlane) -> None:
+    """However often: what was left open would be told here, and not in somebody else's test."""
+    for _ in range(8):
+        with lending(Where(plane.url, ADMIN.token), Pace(heartbeat_s=0.1)) as machines:
+            awaited(lambda: machines.call(lambda them: them is not None), "they live")
+        gc.collect()
